@@ -1,0 +1,3 @@
+"""Every test has the testbed's fixtures."""
+
+pytest_plugins = ("tests.testbed.plugin",)

@@ -1,0 +1,131 @@
+"""A server as a process of its own group: started, watched, broken and ended; its log kept in a file.
+
+Knows processes and signals. Does not know what runs in them; nats, kubernetes and spark say that.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tests.testbed import reaper, run
+from tests.testbed.waiting import wait_until
+
+STOP_SECONDS = 15
+LOG_LINES_SHOWN = 40
+
+logs: dict[str, Path] = {}
+"""The log of each server that this process has started or attached to, by a name for people."""
+
+
+class Program:
+    """A server process that this test process started. It ends with the run at the latest."""
+
+    def __init__(
+        self, name: str, command: Sequence[str | Path], folder: Path, env: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.command = [str(part) for part in command]
+        self.folder = folder
+        self.env = {**os.environ, **(env or {})}
+        self.log = folder / f"{name}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._note: Path | None = None
+
+    def start(self) -> None:
+        """Start the process; the log of an earlier life is kept and continued."""
+        if self.is_running:
+            raise RuntimeError(f"{self.name} is running already, as pid {self.pid}")
+        logs[f"{self.name} ({self.log})"] = self.log
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self.command,
+                cwd=self.folder,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._note = reaper.note(run.current().folder / "processes", self._process.pid)
+
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise RuntimeError(f"{self.name} was never started")
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def wait_ready(self, is_ready: Callable[[], bool], seconds: float) -> None:
+        """Wait until it serves; if it ends or hangs instead, fail with the end of its log."""
+
+        def ready_or_dead() -> bool:
+            return not self.is_running or is_ready()
+
+        with contextlib.suppress(TimeoutError):
+            wait_until(ready_or_dead, f"{self.name} ready", seconds)
+            if self.is_running:
+                return
+        ended = "is not ready" if self.is_running else f"ended with code {self._process and self._process.returncode}"
+        raise RuntimeError(f"{self.name} {ended} after at most {seconds:g} s. Its log ends:\n{self.log_tail()}")
+
+    def stop(self) -> None:
+        """End it politely (SIGTERM), as a system shutting down would; kill it if it does not listen."""
+        if not self.is_running:
+            return
+        self.send(signal.SIGCONT)
+        self.send(signal.SIGTERM)
+        try:
+            self._wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._forget()
+
+    def kill(self) -> None:
+        """End it as a power failure would (SIGKILL), with all of its group."""
+        self.send(signal.SIGKILL)
+        self._wait(STOP_SECONDS)
+        self._forget()
+
+    def freeze(self) -> None:
+        """Stop its clock: connections stay open and nothing answers (SIGSTOP)."""
+        self.send(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.send(signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        self.freeze()
+        try:
+            yield
+        finally:
+            self.thaw()
+
+    def send(self, number: signal.Signals) -> None:
+        reaper.signal_group(self.pid, number)
+
+    def log_tail(self, lines: int = LOG_LINES_SHOWN) -> str:
+        return tail(self.log, lines=lines)
+
+    def _wait(self, seconds: float) -> None:
+        if self._process is not None:
+            self._process.wait(seconds)
+
+    def _forget(self) -> None:
+        if self._note is not None:
+            reaper.signal_group(self.pid, signal.SIGKILL)  # children that outlived their leader
+            self._note.unlink(missing_ok=True)
+            self._note = None
+
+
+def tail(log: Path, *, start: int = 0, lines: int = LOG_LINES_SHOWN) -> str:
+    """Return the last lines of a log, of what was written after a position in it."""
+    with log.open("rb") as text:
+        text.seek(start)
+        return "\n".join(text.read().decode(errors="replace").splitlines()[-lines:])
