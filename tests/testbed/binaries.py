@@ -1,0 +1,47 @@
+"""The programs that the testbed builds from Go modules, each at one version.
+
+Knows names, versions and build flags. Does not know how to build (golang.py) or to run them. Each function returns the
+path of a binary that is ready, after building it where no one has.
+"""
+
+from pathlib import Path
+
+from tests.testbed.golang import GoProgram
+
+SOURCES = Path(__file__).parent / "go"
+KUBERNETES = "v1.34.4"
+COREDNS = "v1.14.7"
+HELM = "v4.3.1"
+
+_VERSION = "k8s.io/component-base/version"
+
+
+def kubebox() -> Path:
+    """Etcd, the Kubernetes control plane and node, and kubectl, in one binary that goes by the name it is called by."""
+    _, minor, _ = KUBERNETES.split(".")
+    facts = {
+        "gitVersion": KUBERNETES,
+        "gitMajor": "1",
+        "gitMinor": minor,
+        "gitCommit": "unknown",
+        "gitTreeState": "clean",
+    }
+    flags = [f"-X {_VERSION}.{name}={value}" for name, value in facts.items()]  # else no client can parse the version
+    return GoProgram("kubebox", KUBERNETES, ".", SOURCES / "kubebox", tuple(flags)).build()
+
+
+def coredns() -> Path:
+    return GoProgram("coredns", COREDNS, ".", SOURCES / "coredns").build()
+
+
+def pause() -> Path:
+    return GoProgram("pause", "1", ".", SOURCES / "pause").build()
+
+
+def helm() -> Path:
+    return GoProgram("helm", HELM, "helm.sh/helm/v4/cmd/helm").build()
+
+
+def nats_server(version: str) -> Path:
+    """Any nats-server, such as "2.11.9"; the testbed's default comes from PyPI and needs no build."""
+    return GoProgram("nats-server", f"v{version}", "github.com/nats-io/nats-server/v2").build()
