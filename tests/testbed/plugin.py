@@ -11,6 +11,8 @@ import pytest
 
 from tests.testbed import programs, run
 
+pytest_plugins = ("tests.testbed.spark.fixtures",)
+
 OWNER = pytest.StashKey[run.Owner]()
 LOG_STARTS = pytest.StashKey[dict[str, int]]()
 
@@ -24,6 +26,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     owner = config.stash.get(OWNER, None)
     if owner is not None:
         owner.end()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep all tests of the classic Spark API in one parallel process, and so in one JVM."""
+    for item in items:
+        if "classic_spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("classic-spark"))
 
 
 @pytest.hookimpl(wrapper=True)

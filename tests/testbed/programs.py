@@ -19,6 +19,9 @@ LOG_LINES_SHOWN = 40
 logs: dict[str, Path] = {}
 """The log of each server that this process has started or attached to, by a name for people."""
 
+_started: list[subprocess.Popen[bytes]] = []
+"""Held so that a server may outlive the object that started it: others share it until the run ends."""
+
 
 class Program:
     """A server process that this test process started. It ends with the run at the latest."""
@@ -38,7 +41,7 @@ class Program:
         """Start the process; the log of an earlier life is kept and continued."""
         if self.is_running:
             raise RuntimeError(f"{self.name} is running already, as pid {self.pid}")
-        logs[f"{self.name} ({self.log})"] = self.log
+        attach(self.name, self.log)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self.command,
@@ -49,6 +52,7 @@ class Program:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        _started.append(self._process)
         self._note = reaper.note(run.current().folder / "processes", self._process.pid)
 
     @property
@@ -122,6 +126,11 @@ class Program:
             reaper.signal_group(self.pid, signal.SIGKILL)  # children that outlived their leader
             self._note.unlink(missing_ok=True)
             self._note = None
+
+
+def attach(name: str, log: str | Path) -> None:
+    """Have failing tests show the log of a server that another test process started."""
+    logs.setdefault(f"{name} ({log})", Path(log))
 
 
 def tail(log: Path, *, start: int = 0, lines: int = LOG_LINES_SHOWN) -> str:

@@ -11,9 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
+
+from tests.testbed.waiting import PAUSE_SECONDS
 
 PATIENCE_SECONDS = 5  # what a server gets to end by itself before it is killed
 
@@ -34,10 +37,24 @@ def reap(processes: Path) -> None:
     for process in listed:
         signal_group(process.pid, signal.SIGCONT)
         signal_group(process.pid, signal.SIGTERM)
-    psutil.wait_procs(listed, timeout=PATIENCE_SECONDS)
+    wait_ended(listed)
     for process in listed:
         signal_group(process.pid, signal.SIGKILL)  # the leader may be gone and its children not
-    psutil.wait_procs(listed, timeout=PATIENCE_SECONDS)
+    wait_ended(listed)
+
+
+def wait_ended(processes: list[psutil.Process]) -> None:
+    """Wait until all have ended or patience has; a zombie has ended, though its parent is not yet told."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while any(map(is_alive, processes)) and time.monotonic() < deadline:
+        time.sleep(PAUSE_SECONDS)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def note(processes: Path, pid: int) -> Path:

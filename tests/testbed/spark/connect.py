@@ -1,0 +1,39 @@
+"""A Spark Connect server, as a process of its own on loopback.
+
+Knows how to start one from the pyspark package and when it serves. Does not know the classic API.
+"""
+
+from pathlib import Path
+
+from tests.testbed.ports import LOOPBACK, answers, free_port, particular_port
+from tests.testbed.programs import Program
+from tests.testbed.spark.classic import SETTINGS, THREADS, environment
+
+READY_SECONDS = 90
+SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+
+class ConnectServer:
+    """A server that sessions at `url` run on; faults are its program's methods."""
+
+    def __init__(self, folder: Path, port: int | None = None, token: str | None = None) -> None:
+        self.port = particular_port(port) if port else free_port()
+        self.url = f"sc://{LOOPBACK}:{self.port}"
+        settings = {
+            **SETTINGS,
+            "spark.connect.grpc.binding.address": LOOPBACK,
+            "spark.connect.grpc.binding.port": str(self.port),
+            "spark.local.dir": str(folder / "local"),
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        }
+        if token:
+            settings["spark.connect.authenticate.token"] = token
+        (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
+        env = environment(folder)
+        submit = Path(env["SPARK_HOME"]) / "bin" / "spark-submit"
+        command = [str(submit), "--class", SERVER_CLASS, "--master", THREADS, "spark-internal"]
+        self.program = Program("spark-connect", command, folder, env)
+
+    def start(self) -> None:
+        self.program.start()
+        self.program.wait_ready(lambda: answers(self.port), READY_SECONDS)
