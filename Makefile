@@ -1,6 +1,48 @@
+# The commands of this repository; a bare `make` prints them. Each prepares what it needs, from the package registries.
+
 PYTHON ?= python3
 RUN = .venv/bin/python
+ARGS ?=
 
-.PHONY: environment
-environment:
+.DEFAULT_GOAL = help
+.PHONY: help environment demo test e2e check bench crds images lock clean
+
+help: ## print what there is
+	@awk -F ':.*## ' '/^[a-z][^:]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+environment: ## make .venv, which everything else runs in
 	@$(PYTHON) tools/environment.py
+
+demo: environment ## lead 20 000 orders through JetStream, here and now
+	@$(RUN) examples/demo.py $(ARGS)
+
+test: ## run the tests against real servers, under every Python found (PYTHONS="3.11 3.13", ARGS="-k relay")
+	@$(PYTHON) tools/test.py $(ARGS)
+
+e2e: ## run the tests that need a whole cluster: one made here (root), or the one that KUBECONFIG names
+	@$(PYTHON) tools/test.py --e2e $(ARGS)
+
+check: environment ## judge form, types, import rules, duplicates and generated files
+	@$(RUN) tools/check.py
+
+bench: environment ## run all benchmarks
+	@$(RUN) -m bench
+
+bench-%: environment
+	@$(RUN) -m bench $*
+
+bench-NAME: # shown by help, run by the rule above
+	@echo 'NAME is one of those that `make bench` runs: for instance, make bench-consume' >&2; exit 2
+
+crds: environment ## write crds/ and the chart's copy from the resource models
+	@$(RUN) -m penstock_operator.resources.generate
+
+images: ## build the container images, and print their sizes
+	@$(PYTHON) tools/images.py $(ARGS)
+
+lock: ## pin all dependencies anew: constraints.txt
+	@$(PYTHON) tools/lock.py
+
+clean: ## remove what was made in this folder; ~/.cache/penstock stays
+	@rm -rf .venv .venv-* .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

