@@ -11,11 +11,10 @@ import random
 import socket
 import tempfile
 from pathlib import Path
-from typing import IO
 
 LOWEST, HIGHEST = 20_000, 32_000
 LOOPBACK = "127.0.0.1"
-_claims: dict[int, IO[str]] = {}
+_claims: dict[int, int] = {}  # of each port, the open file whose lock is the claim; never closed
 
 
 class PortInUseError(RuntimeError):
@@ -45,14 +44,14 @@ def particular_port(port: int) -> int:
 def _claim(port: int) -> bool:
     folder = Path(tempfile.gettempdir()) / f"penstock-ports-{os.getuid()}"
     folder.mkdir(exist_ok=True)
-    lock = (folder / str(port)).open("w")
+    lock = os.open(folder / str(port), os.O_CREAT | os.O_RDWR)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        lock.close()
+        os.close(lock)
         return False
     if not _is_free(port):
-        lock.close()
+        os.close(lock)
         return False
     _claims[port] = lock
     return True
