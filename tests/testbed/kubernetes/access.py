@@ -1,0 +1,121 @@
+"""What is asked of a cluster, whoever started it: kubectl, and kubeconfigs for whoever a test wants to be.
+
+Knows a kubeconfig with the rights of an administrator, and a kubectl. Does not know where the cluster runs:
+control_plane.py and node.py do. Parallel test processes share a cluster by handing on the facts that are given here.
+"""
+
+import json
+import os
+import subprocess
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.testbed import programs
+from tests.testbed.kubernetes import kubeconfig
+from tests.testbed.kubernetes.identities import Identities
+
+
+class KubectlError(RuntimeError):
+    """kubectl, or the API server that it asked, refused."""
+
+
+class Access:
+    """A cluster with an administrator's rights. The folder is where further kubeconfigs are written."""
+
+    def __init__(self, folder: Path, *, kubectl: Path) -> None:
+        self.folder = folder
+        self.kubeconfig = folder / "admin.kubeconfig"
+        self.kubectl_program = kubectl
+        self._identities = Identities(folder / "identities")
+
+    @classmethod
+    def attach(cls, facts: dict[str, Any]) -> "Access":
+        """Reach a cluster that another process started, and show its logs where a test of this one fails."""
+        folder = Path(facts["folder"])
+        for log in folder.glob("*.log"):
+            programs.attach(log.stem, log)
+        return cls(folder, kubectl=Path(facts["kubectl"]))
+
+    def facts(self) -> dict[str, Any]:
+        return {"folder": str(self.folder), "kubectl": str(self.kubectl_program)}
+
+    @property
+    def url(self) -> str:
+        return str(self._cluster()["server"])
+
+    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+        """Run kubectl as administrator and return what it prints."""
+        return self.kubectl_as(self.kubeconfig, *arguments, stdin=stdin)
+
+    def kubectl_as(self, who: Path, *arguments: str, stdin: str = "") -> str:
+        """Run kubectl as whoever that kubeconfig is."""
+        outcome = subprocess.run(
+            [self.kubectl_program, f"--kubeconfig={who}", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=self.kubectl_environment(),
+        )
+        if outcome.returncode:
+            shown = " ".join(arguments)
+            raise KubectlError(f"`kubectl {shown}` failed (exit code {outcome.returncode}): {outcome.stderr.strip()}")
+        return outcome.stdout
+
+    def may(self, who: Path, verb: str, resource: str, namespace: str) -> bool:
+        """Ask the API server whether whoever that kubeconfig is may do this; a resource is PLURAL or PLURAL.GROUP."""
+        plural, _, group = resource.partition(".")
+        attributes = {"verb": verb, "resource": plural, "group": group, "namespace": namespace}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": attributes},
+        }
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"  # raw: who has no rights cannot read schemas
+        answer = self.kubectl_as(who, "create", f"--raw={path}", "--filename=-", stdin=json.dumps(review))
+        return bool(json.loads(answer)["status"]["allowed"])
+
+    def kubectl_environment(self) -> dict[str, str]:
+        """Return the environment for kubectl: what it remembers of a cluster must not outlive it on a reused port."""
+        return {**os.environ, "KUBECACHEDIR": str(self.folder / "kubectl-cache")}
+
+    def kubeconfig_for(self, user: str, groups: Sequence[str] = ()) -> Path:
+        """Return the kubeconfig of a user, in these groups, who has no rights until RBAC gives some."""
+        if not self._identities.folder.exists():
+            raise RuntimeError(f"{self.url} was not started by the testbed, which cannot make users there.")
+        certificate = self._identities.user(user, groups)
+        return kubeconfig.write(self._new_path(user), self._cluster(), kubeconfig.certificate_user(certificate))
+
+    def kubeconfig_for_service_account(self, namespace: str, name: str) -> Path:
+        """Return the kubeconfig that a pod of this service account would have (by TokenRequest)."""
+        token = self.kubectl("create", "token", name, "--namespace", namespace, "--duration=1h").strip()
+        return kubeconfig.write(self._new_path(name), self._cluster(), {"token": token}, namespace)
+
+    def _cluster(self) -> dict[str, Any]:
+        view = json.loads(self.kubectl("config", "view", "--raw", "--minify", "--output=json"))
+        cluster: dict[str, Any] = view["clusters"][0]["cluster"]
+        return cluster
+
+    def _new_path(self, name: str) -> Path:
+        readable = "".join(letter if letter.isalnum() else "-" for letter in name)
+        return self.folder / f"{readable}-{uuid.uuid4().hex[:8]}.kubeconfig"
+
+
+class Namespace:
+    """A namespace of a test's own; what the test does without naming one happens here."""
+
+    def __init__(self, cluster: Access, name: str) -> None:
+        self.cluster = cluster
+        self.name = name
+        self.kubeconfig = cluster.folder / f"{name}.kubeconfig"
+        self.kubeconfig.touch(mode=0o600)
+        self.kubeconfig.write_bytes(cluster.kubeconfig.read_bytes())
+        self.kubectl("config", "set-context", "--current", f"--namespace={name}")
+
+    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+        return self.cluster.kubectl_as(self.kubeconfig, *arguments, stdin=stdin)
+
+    def kubeconfig_for_service_account(self, name: str) -> Path:
+        return self.cluster.kubeconfig_for_service_account(self.name, name)

@@ -1,0 +1,114 @@
+"""A control plane alone: etcd and a real API server on loopback, ready in seconds, without root.
+
+Knows the two programs, how they are started and broken. There are no controllers, no scheduler and no node: objects
+are validated, authorised, kept and watched, and nothing acts on them. So a namespace that is deleted stays
+"Terminating", no owner takes its objects along, the roles that controllers put together (view, edit, admin) are empty,
+and what controllers would make in a new namespace has to be made by whoever wants it.
+"""
+
+import contextlib
+import http.client
+import ssl
+from pathlib import Path
+
+from tests.testbed import ports, run
+from tests.testbed.kubernetes import assets, kubeconfig
+from tests.testbed.kubernetes.access import Access
+from tests.testbed.kubernetes.identities import Identities
+from tests.testbed.programs import Program
+
+READY_SECONDS = 60  # a cold disk, a laptop on battery; warm it takes three
+SERVICE_RANGE = "10.96.0.0/16"
+SERVICE_ADDRESS = "10.96.0.1"  # the first of the range: where pods find the API server
+SERVICE_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+
+
+class ControlPlane(Access):
+    """A control plane that this process started, and may break."""
+
+    def __init__(self) -> None:
+        folder = run.current().new_folder("control-plane")
+        programs = assets.control_plane(folder / "bin")
+        super().__init__(folder, kubectl=programs / "kubectl")
+        self.port = ports.free_port()
+        identities = Identities.new(folder / "identities")
+        write_administrator(self.kubeconfig, f"https://{ports.LOOPBACK}:{self.port}", identities)
+        etcd = Etcd(ports.free_port(), ports.free_port())
+        self.etcd = Program("etcd", [programs / "etcd", *etcd.flags(folder / "etcd")], folder)
+        flags = [
+            f"--etcd-servers={etcd.url}",
+            f"--secure-port={self.port}",
+            "--authorization-mode=RBAC",
+            "--endpoint-reconciler-type=none",  # a loopback address cannot be an endpoint
+            *api_server_flags(ports.LOOPBACK, identities),
+        ]
+        self.api_server = Program("kube-apiserver", [programs / "kube-apiserver", *flags], folder)
+
+    def start(self) -> None:
+        self.etcd.start()
+        self.start_api_server()
+
+    def start_api_server(self) -> None:
+        """Start the API server, the first time or again, on its port and with what etcd holds."""
+        self.api_server.start()
+        self.api_server.wait_ready(self.is_ready, READY_SECONDS)
+
+    def is_ready(self) -> bool:
+        return serves(ports.LOOPBACK, self.port, self._identities.authority.certificate)
+
+    def stop(self) -> None:
+        self.api_server.stop()
+        self.etcd.stop()
+
+
+class Etcd:
+    """One member on loopback, that does not wait for the disk: no test outlives a power failure."""
+
+    def __init__(self, port: int, peer_port: int) -> None:
+        self.url = f"http://{ports.LOOPBACK}:{port}"
+        self._peer_url = f"http://{ports.LOOPBACK}:{peer_port}"
+
+    def flags(self, data: Path) -> list[str]:
+        return [
+            f"--data-dir={data}",
+            f"--listen-client-urls={self.url}",
+            f"--advertise-client-urls={self.url}",
+            f"--listen-peer-urls={self._peer_url}",
+            f"--initial-advertise-peer-urls={self._peer_url}",
+            f"--initial-cluster=default={self._peer_url}",
+            "--unsafe-no-fsync",
+        ]
+
+
+def api_server_flags(address: str, identities: Identities) -> list[str]:
+    """Return what an API server of ours is told, whether it has a node or not."""
+    serving = identities.server("kube-apiserver", [*SERVICE_NAMES, ports.LOOPBACK, SERVICE_ADDRESS, address])
+    return [
+        f"--bind-address={address}",
+        f"--advertise-address={address}",
+        f"--service-cluster-ip-range={SERVICE_RANGE}",
+        f"--client-ca-file={identities.authority.certificate}",
+        f"--tls-cert-file={serving.certificate}",
+        f"--tls-private-key-file={serving.key}",
+        f"--service-account-key-file={identities.service_account_key}",
+        f"--service-account-signing-key-file={identities.service_account_key}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        "--allow-privileged",
+    ]
+
+
+def write_administrator(path: Path, url: str, identities: Identities) -> None:
+    """Write the kubeconfig that may do everything."""
+    user = kubeconfig.certificate_user(identities.administrator())
+    kubeconfig.write(path, kubeconfig.cluster(url, identities.authority_pem), user)
+
+
+def serves(address: str, port: int, authority: Path) -> bool:
+    """Tell whether an API server says that it is ready, with RBAC's roles and the first namespaces made."""
+    trust = ssl.create_default_context(cafile=str(authority))
+    with contextlib.closing(http.client.HTTPSConnection(address, port, timeout=5, context=trust)) as connection:
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):  # not listening yet, or dying
+            return False
