@@ -83,9 +83,10 @@ def ensure(version: str) -> Path:
         with step(f"Python {version} environment in {folder.name} (Spark is a download of 450 MB the first time)"):
             run([uv, "venv", "--quiet", "--clear", "--python", str(python), str(folder)])
             install = [uv, "pip", "install", "--python", str(folder), "--build-constraints", "build-constraints.txt"]
-            run([*install, "--require-hashes", "--requirements", "constraints.txt"], NO_NETWORK)
+            locked_packages = [*install, "--require-hashes", "--requirements", "constraints.txt"]
+            run(locked_packages, f"The packages in constraints.txt could not be fetched from PyPI.\n{NO_NETWORK}")
             ours = [f"--editable=./{name}" for name in DISTRIBUTIONS]
-            run([*install, "--quiet", "--no-deps", *ours], NO_NETWORK)
+            run([*install, "--quiet", "--no-deps", *ours], f"What builds our own packages is missing.\n{NO_NETWORK}")
         stamp.write_text(wanted)
     return folder
 
@@ -138,7 +139,8 @@ def ensure_uv() -> Path:
                 [sys.executable, "-m", "venv", partial],
                 "Python's venv module is missing or incomplete: on Debian and Ubuntu, apt-get install python3-venv.",
             )
-            run([f"{partial}/bin/python", "-m", "pip", "install", "--quiet", f"uv=={UV_VERSION}"], NO_NETWORK)
+            pip = [f"{partial}/bin/python", "-m", "pip", "--quiet", "--retries=1", "install", f"uv=={UV_VERSION}"]
+            run(pip, f"uv {UV_VERSION} could not be fetched from PyPI.\n{NO_NETWORK}")
             uv.parent.mkdir(parents=True, exist_ok=True)
             (Path(partial) / "bin" / "uv").rename(uv)  # a program on its own: it needs nothing of the environment
     return uv
@@ -151,7 +153,7 @@ def run(command: list[str], advice: str = "") -> None:
             if not line.startswith(INSTALLED):
                 say(f"  {line.rstrip()}")
     if program.returncode:
-        shown = " ".join(command[:3])
+        shown = " ".join([Path(command[0]).name, *command[1:3]])
         raise CannotContinueError(f"`{shown} …` failed (exit code {program.returncode}).\n{advice}".rstrip())
 
 

