@@ -35,7 +35,7 @@ bench-NAME: # shown by help, run by the rule above
 	@echo 'NAME is one of those that `make bench` runs: for instance, make bench-consume' >&2; exit 2
 
 crds: environment ## write crds/ and the chart's copy from the resource models
-	@$(RUN) -m penstock_operator.resources.generate
+	@.venv/bin/penstock crds --into crds --into charts/penstock/files/crds
 
 images: ## build the container images, and print their sizes
 	@$(PYTHON) tools/images.py $(ARGS)

@@ -20,11 +20,13 @@ from tools.results import Result, record
 
 BIN = Path(sys.executable).parent
 
+CRDS = ["--into=crds", "--into=charts/penstock/files/crds"]
 CHECKS: dict[str, Sequence[str]] = {
     "format (ruff)": [f"{BIN}/ruff", "format", "--check", "."],
     "lint (ruff)": [f"{BIN}/ruff", "check", "."],
     "types (mypy)": [f"{BIN}/mypy"],
     "import rules (import-linter)": [f"{BIN}/lint-imports"],
+    "generated files (penstock crds)": [f"{BIN}/penstock", "crds", "--check", *CRDS],
     "duplicates": [sys.executable, "tools/duplicates.py"],
 }
 
@@ -42,7 +44,7 @@ def check(name: str, command: Sequence[str]) -> bool:
     started = time.monotonic()
     outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     verdict = "failed" if outcome.returncode else "holds"
-    say(f"{name:<30} {verdict:<7} {time.monotonic() - started:5.1f} s")
+    say(f"{name:<32} {verdict:<7} {time.monotonic() - started:5.1f} s")
     if outcome.returncode:
         say(outcome.stdout + outcome.stderr)
     return outcome.returncode == 0

@@ -1,0 +1,99 @@
+"""The command line: its version, its help, its exit codes, and `penstock crds`, run as people run it."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+from penstock_operator.cli.version import disagreement
+from penstock_operator.resources import KINDS
+from tests.testbed.run import ROOT
+
+VERSION = (ROOT / "VERSION").read_text().strip()
+PENSTOCK = Path(sys.executable).parent / "penstock"
+
+
+def penstock(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PENSTOCK, *arguments], capture_output=True, text=True, check=False, env=env)
+
+
+def test_the_version_is_the_repositorys() -> None:
+    outcome = penstock("--version")
+    assert (outcome.stdout, outcome.stderr, outcome.returncode) == (f"penstock {VERSION}\n", "", 0)
+
+
+def test_a_sibling_of_another_version_is_named_with_the_cure(tmp_path: Path) -> None:
+    metadata = tmp_path / "penstock_worker-0.0.7.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: penstock-worker\nVersion: 0.0.7\n")
+    outcome = penstock("--version", env={"PYTHONPATH": str(tmp_path)})
+    assert outcome.returncode == 1
+    assert outcome.stdout == f"penstock {VERSION}\n"
+    assert f"penstock {VERSION} is installed beside penstock-worker 0.0.7." in outcome.stderr
+    assert (
+        f"hint: pip install penstock=={VERSION} penstock-jetstream=={VERSION} penstock-worker=={VERSION}"
+        in outcome.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("versions", "complains"),
+    [
+        ({"penstock": "1.0", "penstock-jetstream": "1.0", "penstock-worker": "1.0"}, False),
+        ({"penstock": "1.0", "penstock-jetstream": "1.0"}, False),
+        ({"penstock": "1.0", "penstock-jetstream": "1.1"}, True),
+    ],
+    ids=["all of one version", "no worker installed", "another JetStream"],
+)
+def test_only_installed_siblings_of_another_version_are_complained_about(
+    versions: dict[str, str], *, complains: bool
+) -> None:
+    assert bool(disagreement(versions)) is complains
+
+
+@pytest.mark.parametrize("command", [[], ["crds"]], ids=lambda command: " ".join(command) or "penstock")
+def test_help_has_an_example(command: list[str]) -> None:
+    outcome = penstock(*command, "--help")
+    assert outcome.returncode == 0
+    assert "Examples:\n" in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["fly"], ["crds", "--check"]],
+    ids=" ".join,
+)
+def test_wrong_usage_ends_with_code_2_and_a_sentence(arguments: list[str]) -> None:
+    outcome = penstock(*arguments)
+    assert outcome.returncode == 2
+    assert "Error: " in outcome.stderr
+
+
+def test_crds_are_printed_as_one_yaml_stream() -> None:
+    outcome = penstock("crds")
+    assert outcome.returncode == 0
+    assert [crd["metadata"]["name"] for crd in yaml.safe_load_all(outcome.stdout)] == [kind.resource for kind in KINDS]
+
+
+def test_crds_kept_in_a_folder_are_up_to_date_until_somebody_edits_them(tmp_path: Path) -> None:
+    into = ("crds", "--into", str(tmp_path / "crds"))
+    assert penstock(*into, "--check").returncode == 3
+    assert penstock(*into).returncode == 0
+    assert penstock(*into, "--check").returncode == 0
+    edited = tmp_path / "crds" / f"{KINDS[0].resource}.yaml"
+    edited.write_text(edited.read_text() + "# mine\n")
+    outcome = penstock(*into, "--check")
+    assert outcome.returncode == 3
+    assert f"{edited} is out of date" in outcome.stderr
+    assert edited.read_text().endswith("# mine\n")
+
+
+def test_the_repositorys_crds_and_the_charts_are_up_to_date() -> None:
+    outcome = penstock(
+        "crds", "--check", "--into", str(ROOT / "crds"), "--into", str(ROOT / "charts/penstock/files/crds")
+    )
+    assert outcome.stderr == ""
+    assert outcome.returncode == 0
