@@ -1,20 +1,16 @@
 """Free ports on loopback that no two servers of any parallel test process are given.
 
-A claim is a lock on a file, held by the claiming process until it ends, however it ends. Ports are below the range
-that the kernel uses for outgoing connections, so that none of those can take one between a server's stop and restart.
+Ports are below the range that the kernel uses for outgoing connections, so that none of those can take one between a
+server's stop and restart.
 """
 
 import errno
-import fcntl
-import os
-import random
 import socket
-import tempfile
-from pathlib import Path
+
+from tests.testbed.claims import claim
 
 LOWEST, HIGHEST = 20_000, 32_000
 LOOPBACK = "127.0.0.1"
-_claims: dict[int, int] = {}  # of each port, the open file whose lock is the claim; never closed
 
 
 class PortInUseError(RuntimeError):
@@ -23,12 +19,10 @@ class PortInUseError(RuntimeError):
 
 def free_port() -> int:
     """Claim a free port for as long as this process lives."""
-    candidates = list(range(LOWEST, HIGHEST))
-    random.shuffle(candidates)
-    for port in candidates:
-        if _claim(port):
-            return port
-    raise RuntimeError(f"No free port between {LOWEST} and {HIGHEST} on {LOOPBACK}")
+    port = claim("ports", range(LOWEST, HIGHEST), _is_free)
+    if port is None:
+        raise RuntimeError(f"No free port between {LOWEST} and {HIGHEST} on {LOOPBACK}")
+    return port
 
 
 def particular_port(port: int) -> int:
@@ -39,22 +33,6 @@ def particular_port(port: int) -> int:
             "Choose another, or leave the port out to get a free one."
         )
     return port
-
-
-def _claim(port: int) -> bool:
-    folder = Path(tempfile.gettempdir()) / f"penstock-ports-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
-    lock = os.open(folder / str(port), os.O_CREAT | os.O_RDWR)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        return False
-    if not _is_free(port):
-        os.close(lock)
-        return False
-    _claims[port] = lock
-    return True
 
 
 def _is_free(port: int) -> bool:

@@ -8,6 +8,7 @@ and what controllers would make in a new namespace has to be made by whoever wan
 
 import contextlib
 import http.client
+import ipaddress
 import ssl
 from pathlib import Path
 
@@ -18,8 +19,7 @@ from tests.testbed.kubernetes.identities import Identities
 from tests.testbed.programs import Program
 
 READY_SECONDS = 60  # a cold disk, a laptop on battery; warm it takes three
-SERVICE_RANGE = "10.96.0.0/16"
-SERVICE_ADDRESS = "10.96.0.1"  # the first of the range: where pods find the API server
+SERVICES = "10.96.0.0/16"
 SERVICE_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
@@ -40,7 +40,7 @@ class ControlPlane(Access):
             f"--secure-port={self.port}",
             "--authorization-mode=RBAC",
             "--endpoint-reconciler-type=none",  # a loopback address cannot be an endpoint
-            *api_server_flags(ports.LOOPBACK, identities),
+            *api_server_flags(ports.LOOPBACK, identities, services=SERVICES),
         ]
         self.api_server = Program("kube-apiserver", [programs / "kube-apiserver", *flags], folder)
 
@@ -80,13 +80,14 @@ class Etcd:
         ]
 
 
-def api_server_flags(address: str, identities: Identities) -> list[str]:
+def api_server_flags(address: str, identities: Identities, *, services: str) -> list[str]:
     """Return what an API server of ours is told, whether it has a node or not."""
-    serving = identities.server("kube-apiserver", [*SERVICE_NAMES, ports.LOOPBACK, SERVICE_ADDRESS, address])
+    for_pods = str(ipaddress.ip_network(services)[1])  # the first address for services is the API server's
+    serving = identities.server("kube-apiserver", [*SERVICE_NAMES, ports.LOOPBACK, for_pods, address])
     return [
         f"--bind-address={address}",
         f"--advertise-address={address}",
-        f"--service-cluster-ip-range={SERVICE_RANGE}",
+        f"--service-cluster-ip-range={services}",
         f"--client-ca-file={identities.authority.certificate}",
         f"--tls-cert-file={serving.certificate}",
         f"--tls-private-key-file={serving.key}",

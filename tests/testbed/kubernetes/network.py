@@ -1,0 +1,63 @@
+"""The addresses of a node: a network of its own between the machine and the node, one for pods, one for services.
+
+Knows numbers, and which of them are taken here. Two nodes at once have different ones. They are from 198.18.0.0/15,
+which is set aside for testing (RFC 2544) and so is nobody's real network.
+"""
+
+import ipaddress
+import json
+import subprocess
+from dataclasses import dataclass
+
+from tests.testbed.claims import claim
+
+NETWORKS = 256
+
+
+@dataclass(frozen=True)
+class Network:
+    number: int
+
+    @property
+    def interface(self) -> str:
+        """The machine's end of the cable to the node."""
+        return f"penstock-{self.number}"
+
+    @property
+    def machine(self) -> str:
+        """Where pods reach servers that a test runs on this machine."""
+        return f"198.18.{self.number}.1"
+
+    @property
+    def node(self) -> str:
+        """Where the node's API server, kubelet and DNS are, for pods and for this machine."""
+        return f"198.18.{self.number}.2"
+
+    @property
+    def services(self) -> str:
+        return f"198.18.{self.number}.128/25"
+
+    @property
+    def pods(self) -> str:
+        return f"198.19.{self.number}.0/24"
+
+
+def claim_network() -> Network:
+    """Claim a network for as long as this process lives."""
+    taken = _routed()
+    number = claim("networks", range(NETWORKS), lambda number: not _overlaps(Network(number), taken))
+    if number is None:
+        raise RuntimeError(f"None of the {NETWORKS} networks in 198.18.0.0/15 is free: see `ip route`.")
+    return Network(number)
+
+
+def _overlaps(network: Network, taken: list[ipaddress.IPv4Network]) -> bool:
+    ours = [ipaddress.IPv4Network(f"198.18.{network.number}.0/24"), ipaddress.IPv4Network(network.pods)]
+    return any(one.overlaps(other) for one in ours for other in taken)
+
+
+def _routed() -> list[ipaddress.IPv4Network]:
+    """Return all networks that this machine has a route to, but for the default route's everything."""
+    shown = subprocess.run(["ip", "-json", "-4", "route", "show", "table", "all"], capture_output=True, check=True)
+    routes = [route["dst"] for route in json.loads(shown.stdout)]
+    return [ipaddress.IPv4Network(route) for route in routes if route != "default"]
