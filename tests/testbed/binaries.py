@@ -43,6 +43,11 @@ def pause() -> Path:
     return GoProgram("pause", "1", ".", SOURCES / "pause").build()
 
 
+def probe() -> Path:
+    """What tests of a node run in its pods."""
+    return GoProgram("probe", "1", ".", SOURCES / "probe").build()
+
+
 def helm() -> Path:
     return GoProgram("helm", HELM, "helm.sh/helm/v4/cmd/helm").build()
 

@@ -10,7 +10,7 @@ import subprocess
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.testbed import programs
 from tests.testbed.kubernetes import kubeconfig
@@ -31,7 +31,7 @@ class Access:
         self._identities = Identities(folder / "identities")
 
     @classmethod
-    def attach(cls, facts: dict[str, Any]) -> "Access":
+    def attach(cls, facts: dict[str, Any]) -> Self:
         """Reach a cluster that another process started, and show its logs where a test of this one fails."""
         folder = Path(facts["folder"])
         for log in folder.glob("*.log"):

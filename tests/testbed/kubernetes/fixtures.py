@@ -1,6 +1,11 @@
-"""pytest fixtures: a control plane for the whole session, one to break, a namespace for each test."""
+"""pytest fixtures: a control plane or a cluster for the whole session, one to break, a namespace for each test.
+
+Knows which to take: the cluster that KUBECONFIG names, else a node of ours. Tests that need a cluster are in
+tests/cluster; all others need a control plane alone.
+"""
 
 import json
+import os
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +14,12 @@ import pytest
 
 from tests.testbed import run
 from tests.testbed.kubernetes.access import Access, Namespace
+from tests.testbed.kubernetes.cluster import Cluster, UserCluster
 from tests.testbed.kubernetes.control_plane import ControlPlane
+from tests.testbed.kubernetes.node import Node
+from tests.testbed.waiting import wait_until
+
+ACCOUNT_SECONDS = 20
 
 
 @pytest.fixture(scope="session")
@@ -36,8 +46,46 @@ def own_control_plane() -> Iterator[ControlPlane]:
 @pytest.fixture
 def namespace(control_plane: Access) -> Namespace:
     """A namespace of the test's own. It stays until the control plane ends, as no controller is there to empty it."""
+    namespace = _new_namespace(control_plane)
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    namespace.kubectl("create", "--filename=-", stdin=json.dumps(account))  # as the missing controller would
+    return namespace
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Cluster | UserCluster:
+    """A cluster that runs pods, one for all parallel test processes. Tests do not break it: others use it."""
+    if "KUBECONFIG" in os.environ:
+        return UserCluster.reach()
+    return Cluster.attach(run.current().shared("node", _start_node))
+
+
+def _start_node() -> dict[str, Any]:
+    node = Node()
+    node.start()
+    return node.facts()
+
+
+@pytest.fixture
+def own_node() -> Iterator[Node]:
+    """A node of the test's own, to be broken."""
+    node = Node()
+    node.start()
+    yield node
+    node.stop()
+
+
+@pytest.fixture
+def cluster_namespace(cluster: Cluster | UserCluster) -> Iterator[Namespace]:
+    """A namespace of the test's own, where pods can run. Its end is asked for and not awaited."""
+    namespace = _new_namespace(cluster)
+    accounts = ["get", "serviceaccounts", "--output=name"]
+    wait_until(lambda: "/default" in namespace.kubectl(*accounts), "default service account", ACCOUNT_SECONDS)
+    yield namespace
+    cluster.kubectl("delete", "namespace", namespace.name, "--wait=false")
+
+
+def _new_namespace(cluster: Access) -> Namespace:
     name = f"test-{uuid.uuid4().hex[:10]}"
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": name}}
-    control_plane.kubectl("create", "namespace", name)
-    control_plane.kubectl("create", "--filename=-", stdin=json.dumps(account))  # as the missing controller would
-    return Namespace(control_plane, name)
+    cluster.kubectl("create", "namespace", name)
+    return Namespace(cluster, name)

@@ -1,0 +1,17 @@
+"""The testbed by hand: `python -m tests.testbed COMMAND`. Each command's module says what it starts."""
+
+import click
+
+from tests.testbed.kubernetes.command import control_plane, node
+
+
+@click.group()
+def main() -> None:
+    """Start a real thing that the tests run against; it ends on Ctrl-C, and nothing of it stays."""
+
+
+main.add_command(control_plane)
+main.add_command(node)
+
+if __name__ == "__main__":
+    main()

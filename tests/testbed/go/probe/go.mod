@@ -1,0 +1,3 @@
+module penstock.dev/tests/probe
+
+go 1.24.0
