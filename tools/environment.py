@@ -82,13 +82,23 @@ def ensure(version: str) -> Path:
         uv = str(ensure_uv())
         with step(f"Python {version} environment in {folder.name} (Spark is a download of 450 MB the first time)"):
             run([uv, "venv", "--quiet", "--clear", "--python", str(python), str(folder)])
-            install = [uv, "pip", "install", "--python", str(folder), "--build-constraints", "build-constraints.txt"]
-            locked_packages = [*install, "--require-hashes", "--requirements", "constraints.txt"]
-            run(locked_packages, f"The packages in constraints.txt could not be fetched from PyPI.\n{NO_NETWORK}")
-            ours = [f"--editable=./{name}" for name in DISTRIBUTIONS]
-            run([*install, "--quiet", "--no-deps", *ours], f"What builds our own packages is missing.\n{NO_NETWORK}")
+            install(folder, "the packages in constraints.txt", "--require-hashes", "--requirements=constraints.txt")
+            editable = [f"--editable=./{name}" for name in DISTRIBUTIONS]
+            install(folder, "what builds our own packages", "--no-deps", *editable)
         stamp.write_text(wanted)
     return folder
+
+
+def install(environment: Path, what: str, *arguments: str) -> None:
+    """Install from what uv keeps, and only what it lacks from PyPI.
+
+    Some mirrors forbid keeping what they serve: asking them first would fetch and build Spark anew each time.
+    """
+    command = [str(ensure_uv()), "pip", "install", "--python", str(environment)]
+    command += ["--build-constraints=build-constraints.txt", *arguments]
+    kept = subprocess.run([*command, "--offline"], cwd=ROOT, capture_output=True, check=False)
+    if kept.returncode:
+        run(command, f"Not all could be fetched from PyPI: {what}.\n{NO_NETWORK}")
 
 
 def fingerprint(python: Path) -> str:

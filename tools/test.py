@@ -21,8 +21,10 @@ from tools.results import FOLDER, Result, record
 
 SUPPORTED = ("3.11", "3.13")
 PARALLEL = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadgroup"]
-NEEDED = ["kubebox", "helm", "nats-server"]
-NEEDED_BY_CLUSTER = ["kubebox", "helm", "coredns", "pause"]
+PREPARE = [["tests.testbed.binaries", "kubebox", "helm", "nats-server"]]
+PREPARE_CLUSTER = [["tests.testbed.kubernetes.host"], ["tests.testbed.binaries", "kubebox", "helm", "coredns", "pause"]]
+"""What is run ahead of the tests, where what it says can be seen: pytest would keep it to itself."""
+
 NO_TESTS_CHOSEN = 5
 
 
@@ -31,10 +33,9 @@ def main(arguments: list[str]) -> int:
         if "--e2e" in arguments:
             arguments.remove("--e2e")
             own = f"{sys.version_info.major}.{sys.version_info.minor}"
-            return run("e2e", own, NEEDED_BY_CLUSTER, ["-m", "e2e", *arguments])
-        codes = [
-            run(f"test-{version}", version, NEEDED, ["-m", "not e2e", *PARALLEL, *arguments]) for version in versions()
-        ]
+            return run("e2e", own, PREPARE_CLUSTER, ["-m", "e2e", *arguments])
+        chosen = ["-m", "not e2e", *PARALLEL, *arguments]
+        codes = [run(f"test-{version}", version, PREPARE, chosen) for version in versions()]
     except CannotContinueError as problem:
         say(f"\n{problem}")
         return 1
@@ -60,11 +61,12 @@ def is_here(version: str) -> bool:
     return True
 
 
-def run(stage: str, version: str, needed: list[str], arguments: list[str]) -> int:
+def run(stage: str, version: str, preparations: list[list[str]], arguments: list[str]) -> int:
     """Run the tests under one Python, record what it came to, and return pytest's verdict."""
     python = str(ensure(version) / "bin" / "python")
-    if subprocess.run([python, "-m", "tests.testbed.binaries", *needed], cwd=ROOT, check=False).returncode:
-        return 1
+    for module in preparations:
+        if subprocess.run([python, "-m", *module], cwd=ROOT, check=False).returncode:
+            return 1
     report = FOLDER / f"{stage}.xml"
     report.unlink(missing_ok=True)
     say(f"\n{stage}: tests under Python {version}")

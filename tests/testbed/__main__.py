@@ -3,6 +3,7 @@
 import click
 
 from tests.testbed.kubernetes.command import control_plane, node
+from tests.testbed.spark.command import spark
 
 
 @click.group()
@@ -12,6 +13,7 @@ def main() -> None:
 
 main.add_command(control_plane)
 main.add_command(node)
+main.add_command(spark)
 
 if __name__ == "__main__":
     main()

@@ -3,25 +3,23 @@
 Knows the terminal. What goes to standard output can be pasted into a shell; all else goes to standard error.
 """
 
-import contextlib
-import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import click
 
-from tests.testbed import run
+from tests.testbed.by_hand import until_told
 from tests.testbed.kubernetes import host
 from tests.testbed.kubernetes.access import Access
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.kubernetes.node import Node
 from tests.testbed.programs import Program
-from tools.console import CannotContinueError, say
+from tools.console import say
 
 
 @click.command("control-plane")
 def control_plane() -> None:
     """Run etcd and a Kubernetes API server on loopback, without root."""
-    with _run_until_told():
+    with until_told():
         started = ControlPlane()
         started.start()
         _show(started, [started.etcd, started.api_server])
@@ -31,28 +29,12 @@ def control_plane() -> None:
 @click.option("--install", is_flag=True, help="First install the Debian packages that are missing.")
 def node(*, install: bool) -> None:
     """Run a whole Kubernetes node, in Linux namespaces of its own. Needs root."""
-    with _run_until_told():
+    with until_told():
         if install:
             host.install()
         started = Node()
         started.start()
         _show(started, started.programs.values())
-
-
-@contextlib.contextmanager
-def _run_until_told() -> Iterator[None]:
-    """Keep what is started until Ctrl-C or SIGTERM, and leave nothing of it behind."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    owner = run.Owner()
-    try:
-        yield
-        signal.pause()
-    except KeyboardInterrupt:
-        say("\nEnding …")
-    except CannotContinueError as problem:
-        raise click.ClickException(str(problem)) from None
-    finally:
-        owner.end()
 
 
 def _show(cluster: Access, programs: Iterable[Program]) -> None:

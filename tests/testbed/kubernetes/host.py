@@ -2,6 +2,8 @@
 
 Knows Linux and apt-get. Does not know what the node does with them. `make e2e` installs what is missing; whatever
 cannot be had is said in one sentence, with what to do about it.
+
+usage: python -m tests.testbed.kubernetes.host        (what `make e2e` begins with)
 """
 
 import contextlib
@@ -12,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.console import CannotContinueError, step
+from tools.console import CannotContinueError, say, step
 
 PACKAGES = {  # a program of each package, by which we know that it is installed
     "containerd": "containerd",
@@ -110,3 +112,18 @@ def _apt_get(*arguments: str) -> None:
             f"`apt-get {' '.join(arguments)}` failed (exit code {outcome.returncode}):\n{outcome.stderr.strip()}\n"
             f"Install the packages by hand: {' '.join(missing_packages())}. {INSTEAD}"
         )
+
+
+def main() -> int:
+    """Get the machine ready ahead of the tests, unless they use a cluster that is there already."""
+    try:
+        if "KUBECONFIG" not in os.environ:
+            install()
+    except CannotContinueError as problem:
+        say(f"\n{problem}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""What a machine can judge of the tree without being wrong: documents that are true, files that say what they are."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.environment import ROOT
+
+TRACKED = subprocess.run(
+    ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+).stdout.split("\n")
+FILES = [ROOT / name for name in TRACKED if name and (ROOT / name).is_file()]
+PYTHON = [file for file in FILES if file.suffix == ".py"]
+DOCUMENTS = [file for file in FILES if file.suffix == ".md"]
+
+
+def relative(file: Path) -> str:
+    return str(file.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("file", PYTHON, ids=relative)
+def test_every_module_says_at_the_top_what_it_is(file: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(file.read_text()))
+    assert docstring, f"{relative(file)} has no docstring"
+
+
+def test_ci_runs_exactly_the_commands_that_the_readme_gives() -> None:
+    section = (ROOT / "README.md").read_text().partition("## Working on it")[2]
+    told = re.findall(r"^make (\w+)$", section, re.MULTILINE)
+    (stages,) = re.findall(r"^for stage in ([\w ]+); do$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert told == stages.split()
+
+
+def test_every_make_command_in_the_documents_exists() -> None:
+    goals = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in DOCUMENTS:
+        told = set(re.findall(r"`make ([a-z][\w-]*)", document.read_text()))
+        assert told <= goals, f"{relative(document)} names {told - goals}"
+
+
+def test_every_path_in_the_documents_exists() -> None:
+    for document in DOCUMENTS:
+        text = document.read_text()
+        links = re.findall(r"\]\(([^)#:]+)\)", text)
+        missing = [link for link in links if not (document.parent / link).exists()]
+        assert not missing, f"{relative(document)} links to {missing}"
+
+
+def test_pins_name_no_address() -> None:
+    for name in ("constraints.txt", "build-constraints.txt", "tests/testbed/go/requirements.txt"):
+        lines = (ROOT / name).read_text().splitlines()
+        assert not [line for line in lines if "://" in line or line.startswith(("-i", "--index", "--find"))]
+        assert all("--hash=sha256:" in line or "==" in line for line in lines if line.strip())
