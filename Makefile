@@ -8,7 +8,7 @@ ARGS ?=
 .PHONY: help environment demo test e2e check bench crds images lock clean
 
 help: ## print what there is
-	@awk -F ':.*## ' '/^[a-z][^:]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z][^:]*:.*## / {sub("%", "NAME", $$1); printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 environment: ## make .venv, which everything else runs in
 	@$(PYTHON) tools/environment.py
@@ -28,11 +28,8 @@ check: environment ## judge form, types, import rules, duplicates and generated 
 bench: environment ## run all benchmarks
 	@$(RUN) -m bench
 
-bench-%: environment
+bench-%: environment ## run one benchmark
 	@$(RUN) -m bench $*
-
-bench-NAME: # shown by help, run by the rule above
-	@echo 'NAME is one of those that `make bench` runs: for instance, make bench-consume' >&2; exit 2
 
 crds: environment ## write crds/ and the chart's copy from the resource models
 	@.venv/bin/penstock crds --into crds --into charts/penstock/files/crds
