@@ -54,7 +54,7 @@ def test_only_installed_siblings_of_another_version_are_complained_about(
     assert bool(disagreement(versions)) is complains
 
 
-@pytest.mark.parametrize("command", [[], ["crds"]], ids=lambda command: " ".join(command) or "penstock")
+@pytest.mark.parametrize("command", [[], ["operator"], ["crds"]], ids=lambda command: " ".join(command) or "penstock")
 def test_help_has_an_example(command: list[str]) -> None:
     outcome = penstock(*command, "--help")
     assert outcome.returncode == 0
@@ -63,7 +63,7 @@ def test_help_has_an_example(command: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["fly"], ["crds", "--check"]],
+    [["fly"], ["crds", "--check"], ["operator", "--probes", "here"], ["operator", "--probes", ":99999"]],
     ids=" ".join,
 )
 def test_wrong_usage_ends_with_code_2_and_a_sentence(arguments: list[str]) -> None:

@@ -114,6 +114,12 @@ class Program:
     def send(self, number: signal.Signals) -> None:
         reaper.signal_group(self.pid, number)
 
+    def wait_ended(self, seconds: float) -> int:
+        """Wait until it ends by itself, or of a signal that it was sent, and return its exit code."""
+        wait_until(lambda: not self.is_running, f"{self.name} ends", seconds)
+        self._forget()
+        return self._process.wait() if self._process is not None else 0
+
     def log_tail(self, lines: int = LOG_LINES_SHOWN) -> str:
         return tail(self.log, lines=lines)
 

@@ -23,14 +23,14 @@ from penstock_operator.resources import KINDS, file_name, to_yaml
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with code 3 if a file in the folders is out of date.")
 def crds(folders: tuple[Path, ...], check: bool) -> None:  # noqa: FBT001 - click passes options so
-    r"""Print the CustomResourceDefinitions as YAML.
+    """Print the CustomResourceDefinitions as YAML.
 
     \b
     Examples:
       penstock crds | kubectl apply --server-side -f -
       penstock crds --into manifests/crds
       penstock crds --into manifests/crds --check
-    """
+    """  # noqa: D301 - click wants the control character
     if check and not folders:
         raise click.UsageError("--check compares with files: say in which folder with --into FOLDER.")
     if not folders:

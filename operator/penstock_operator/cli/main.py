@@ -3,6 +3,7 @@
 import click
 
 from penstock_operator.cli.crds import crds
+from penstock_operator.cli.operator import operator
 from penstock_operator.cli.version import show_version
 
 
@@ -11,12 +12,14 @@ from penstock_operator.cli.version import show_version
     "--version", is_flag=True, callback=show_version, expose_value=False, is_eager=True, help="Show the version."
 )
 def main() -> None:
-    r"""Lead messages from NATS JetStream to Spark.
+    """Lead messages from NATS JetStream to Spark.
 
     \b
     Examples:
       penstock crds | kubectl apply -f -      teach a cluster the kinds that you declare
-    """
+      penstock operator                       run the operator, as its pod does
+    """  # noqa: D301 - click wants the control character
 
 
 main.add_command(crds)
+main.add_command(operator)

@@ -1,0 +1,1 @@
+"""Decisions: values in, values out. No I/O, and no clock but an argument."""

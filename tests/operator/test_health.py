@@ -1,0 +1,77 @@
+"""Alive? Ready? The decisions, fact by fact, with the sentence that a probe answers."""
+
+from dataclasses import replace
+
+import pytest
+
+from penstock_operator.plan.health import (
+    LISTING_IS_FRESH_SECONDS,
+    LISTING_IS_STUCK_SECONDS,
+    WATCH_IS_STUCK_SECONDS,
+    WATCH_LAGS_SECONDS,
+    Facts,
+    liveness,
+    readiness,
+)
+
+NOW = 1000.0
+WELL = Facts(started_at=0, round_ended_at=NOW - 1, listed_at=NOW - 1, watching=True)
+FORBIDDEN = replace(WELL, failure="The operator may not list connections.penstock.dev.")
+
+
+def unseen(seconds: float) -> Facts:
+    return replace(WELL, unseen="Connection a/b", unseen_since=NOW - seconds)
+
+
+READINESS = {
+    "all is well": (WELL, True, "Ready"),
+    "nothing was listed yet": (Facts(started_at=NOW - 1), False, "has not been listed yet"),
+    "the first list failed": (Facts(started_at=0, round_ended_at=NOW, failure="It failed."), False, "It failed."),
+    "a list failed after others succeeded": (FORBIDDEN, False, "may not list"),
+    "the watches have not started": (replace(WELL, watching=False), False, "are being started"),
+    "the last success is old": (
+        replace(WELL, listed_at=NOW - LISTING_IS_FRESH_SECONDS - 1),
+        False,
+        "was last listed 21 s ago",
+    ),
+    "the last success is just fresh": (replace(WELL, listed_at=NOW - LISTING_IS_FRESH_SECONDS), True, "Ready"),
+    "the watch lags a little": (unseen(WATCH_LAGS_SECONDS), True, "Ready"),
+    "the watch lags": (unseen(WATCH_LAGS_SECONDS + 1), False, "Connection a/b has been listed for 31 s"),
+    "it is stopping": (replace(WELL, stopping=True), False, "is stopping"),
+}
+
+LIVENESS = {
+    "all is well": (WELL, True),
+    "it has just started": (Facts(started_at=NOW - 1), True),
+    "the API server is unreachable": (replace(WELL, listed_at=0, failure="The API server cannot be reached."), True),
+    "listing is forbidden": (FORBIDDEN, True),
+    "no round has ever ended": (Facts(started_at=NOW - LISTING_IS_STUCK_SECONDS - 1), False),
+    "rounds no longer end": (replace(WELL, round_ended_at=NOW - LISTING_IS_STUCK_SECONDS - 1), False),
+    "the watch lags": (unseen(WATCH_LAGS_SECONDS + 1), True),
+    "the watch is stuck": (unseen(WATCH_IS_STUCK_SECONDS + 1), False),
+    "the watch is behind an API server that is away": (
+        replace(unseen(WATCH_IS_STUCK_SECONDS + 1), failure="The API server cannot be reached."),
+        True,
+    ),
+    "it is stopping": (replace(WELL, stopping=True), True),
+}
+
+
+@pytest.mark.parametrize(("facts", "ready", "sentence"), READINESS.values(), ids=READINESS)
+def test_readiness(facts: Facts, ready: bool, sentence: str) -> None:  # noqa: FBT001 - a table's column
+    verdict = readiness(facts, NOW)
+    assert verdict.holds is ready
+    assert sentence in verdict.sentence
+
+
+@pytest.mark.parametrize(("facts", "alive"), LIVENESS.values(), ids=LIVENESS)
+def test_liveness(facts: Facts, alive: bool) -> None:  # noqa: FBT001 - a table's column
+    assert liveness(facts, NOW).holds is alive
+
+
+def test_every_verdict_is_one_sentence() -> None:
+    verdicts = [readiness(facts, NOW) for facts, *_ in READINESS.values()]
+    verdicts += [liveness(facts, NOW) for facts, _ in LIVENESS.values()]
+    for verdict in verdicts:
+        assert verdict.sentence.endswith((".", "?"))
+        assert "\n" not in verdict.sentence
