@@ -10,20 +10,29 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-_held: list[int] = []  # the open files whose locks are the claims; never closed
+_held: dict[tuple[str, int], int] = {}  # of each claim, the open file whose lock it is
 
 
 def claim(what: str, numbers: Iterable[int], is_free: Callable[[int], bool]) -> int | None:
     """Claim one of the numbers, by chance, that nobody has claimed and that is free; None when there is none."""
-    folder = Path(tempfile.gettempdir()) / f"penstock-{what}-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
     candidates = list(numbers)
     random.shuffle(candidates)
-    return next((number for number in candidates if _claim(folder / str(number), number, is_free)), None)
+    return next((number for number in candidates if _claim(what, number, is_free)), None)
 
 
-def _claim(path: Path, number: int, is_free: Callable[[int], bool]) -> bool:
-    lock = os.open(path, os.O_CREAT | os.O_RDWR)
+def is_claimed_here(what: str, number: int) -> bool:
+    return (what, number) in _held
+
+
+def release(what: str, number: int) -> None:
+    """Give a claimed number back."""
+    os.close(_held.pop((what, number)))
+
+
+def _claim(what: str, number: int, is_free: Callable[[int], bool]) -> bool:
+    folder = Path(tempfile.gettempdir()) / f"penstock-{what}-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    lock = os.open(folder / str(number), os.O_CREAT | os.O_RDWR)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -32,5 +41,5 @@ def _claim(path: Path, number: int, is_free: Callable[[int], bool]) -> bool:
     if not is_free(number):
         os.close(lock)
         return False
-    _held.append(lock)
+    _held[what, number] = lock
     return True

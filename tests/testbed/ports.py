@@ -7,7 +7,7 @@ server's stop and restart.
 import errno
 import socket
 
-from tests.testbed.claims import claim
+from tests.testbed import claims
 
 LOWEST, HIGHEST = 20_000, 32_000
 LOOPBACK = "127.0.0.1"
@@ -18,21 +18,27 @@ class PortInUseError(RuntimeError):
 
 
 def free_port() -> int:
-    """Claim a free port for as long as this process lives."""
-    port = claim("ports", range(LOWEST, HIGHEST), _is_free)
+    """Claim a free port until it is released, or this process ends."""
+    port = claims.claim("ports", range(LOWEST, HIGHEST), _is_free)
     if port is None:
         raise RuntimeError(f"No free port between {LOWEST} and {HIGHEST} on {LOOPBACK}")
     return port
 
 
 def particular_port(port: int) -> int:
-    """Make sure that a port chosen by a person is free."""
-    if not _is_free(port):
+    """Claim a port that a person chose, or that this process claimed before; it must be free."""
+    is_ours = claims.is_claimed_here("ports", port) and _is_free(port)
+    if not is_ours and claims.claim("ports", [port], _is_free) is None:
         raise PortInUseError(
             f"Port {port} on {LOOPBACK} is in use by another program (`ss -ltnp 'sport = :{port}'` tells which).\n"
             "Choose another, or leave the port out to get a free one."
         )
     return port
+
+
+def release(port: int) -> None:
+    """Give a claimed port back."""
+    claims.release("ports", port)
 
 
 def _is_free(port: int) -> bool:
