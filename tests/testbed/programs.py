@@ -99,6 +99,8 @@ class Program:
     def freeze(self) -> None:
         """Stop its clock: connections stay open and nothing answers (SIGSTOP)."""
         self.send(signal.SIGSTOP)
+        # Threads that run at the moment may still answer, until the kernel says that all of them stand still.
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def thaw(self) -> None:
         self.send(signal.SIGCONT)
