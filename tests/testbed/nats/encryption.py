@@ -1,0 +1,66 @@
+"""TLS between a client and a nats-server: both ends of it.
+
+Knows which of the authority's certificates go where, and how the server and `nats.connect` are told. Does not know how
+certificates are made (certificates.py) or how servers are started.
+"""
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.testbed.certificates import Authority, CertificateFiles
+from tests.testbed.nats.authentication import Login
+from tests.testbed.nats.config import Fragment
+from tests.testbed.ports import LOOPBACK
+
+
+@dataclass(frozen=True)
+class Encryption:
+    """Both ends of one way to encrypt."""
+
+    server: Fragment
+    client: Login
+    handshake_first: bool
+    authority: Path
+    client_certificate: CertificateFiles | None
+
+
+def tls(folder: Path, *, verify_clients: bool = False, handshake_first: bool = False) -> Encryption:
+    """Encrypt with certificates of a new authority, written into a folder.
+
+    With verify_clients the server wants a certificate of that authority from its clients too. With handshake_first
+    the handshake comes before the server's INFO line, so that nothing at all is sent in the clear.
+    """
+    authority = Authority.new("NATS test authority")
+    authority_file = authority.certificate.write(folder, "authority").certificate
+    server = authority.server(LOOPBACK, "localhost").write(folder, "server")
+    client = authority.client("client").write(folder, "client") if verify_clients else None
+    fragment = {
+        "cert_file": str(server.certificate),
+        "key_file": str(server.key),
+        "ca_file": str(authority_file),
+        "verify": verify_clients,
+        "handshake_first": handshake_first,
+    }
+    login = _login(authority_file, client, handshake_first=handshake_first)
+    return Encryption({"tls": fragment}, login, handshake_first, authority_file, client)
+
+
+def client_context(authority: Path, certificate: CertificateFiles | None) -> ssl.SSLContext:
+    """Return what a client needs to trust servers of that authority, and to be trusted where it must be."""
+    context = ssl.create_default_context(cafile=str(authority))
+    if certificate is not None:
+        context.load_cert_chain(certificate.certificate, certificate.key)
+    return context
+
+
+def _login(authority: Path, certificate: CertificateFiles | None, *, handshake_first: bool) -> Login:
+    arguments: dict[str, Any] = {"tls": client_context(authority, certificate)}
+    options = ["--tlsca", str(authority)]
+    if certificate is not None:
+        options += ["--tlscert", str(certificate.certificate), "--tlskey", str(certificate.key)]
+    if handshake_first:
+        arguments["tls_handshake_first"] = True
+        options.append("--tlsfirst")
+    return Login(arguments, tuple(options))

@@ -1,0 +1,88 @@
+"""pytest's side of NATS: servers, clusters, leaves and relays that live for one test."""
+
+# ruff: noqa: ANN401 - options are passed on to server.Options, which has their types
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+import pytest
+
+from tests.testbed.nats.cluster import NatsCluster
+from tests.testbed.nats.leaf import HubAndLeaf
+from tests.testbed.nats.relay import Relay
+from tests.testbed.nats.server import NatsServer, Options
+
+
+class StartNats(Protocol):
+    def __call__(self, **options: Any) -> NatsServer: ...
+
+
+class StartNatsCluster(Protocol):
+    def __call__(self, size: int = 3, **options: Any) -> NatsCluster: ...
+
+
+class StartNatsLeaf(Protocol):
+    def __call__(self, **options: Any) -> HubAndLeaf: ...
+
+
+StartRelay = Callable[[int], Relay]
+
+
+@pytest.fixture
+def start_nats() -> Iterator[StartNats]:
+    """Start servers; the options are those of server.Options."""
+    with ExitStack() as ends:
+
+        def start(**options: Any) -> NatsServer:
+            server = NatsServer(Options(**options))
+            ends.callback(server.close)
+            server.start()
+            return server
+
+        yield start
+
+
+@pytest.fixture
+def nats_server(start_nats: StartNats) -> NatsServer:
+    """A server with nothing special to it."""
+    return start_nats()
+
+
+@pytest.fixture
+def start_nats_cluster() -> Iterator[StartNatsCluster]:
+    with ExitStack() as ends:
+
+        def start(size: int = 3, **options: Any) -> NatsCluster:
+            cluster = NatsCluster(size, Options(**options))
+            ends.callback(cluster.close)
+            cluster.start()
+            return cluster
+
+        yield start
+
+
+@pytest.fixture
+def nats_cluster(start_nats_cluster: StartNatsCluster) -> NatsCluster:
+    """Three nodes. It takes some seconds to form: a test that needs no replicas takes nats_server."""
+    return start_nats_cluster()
+
+
+@pytest.fixture
+def start_nats_leaf() -> Iterator[StartNatsLeaf]:
+    with ExitStack() as ends:
+
+        def start(**options: Any) -> HubAndLeaf:
+            pair = HubAndLeaf(Options(**options))
+            ends.callback(pair.close)
+            pair.start()
+            return pair
+
+        yield start
+
+
+@pytest.fixture
+def start_relay() -> Iterator[StartRelay]:
+    """Put relays before ports, such as `start_relay(nats_server.port)`."""
+    with ExitStack() as ends:
+        yield lambda target_port: ends.enter_context(Relay(target_port))

@@ -1,0 +1,60 @@
+"""A JetStream domain behind a leaf node: a hub, and a leaf that connects to it and has streams of its own.
+
+Knows how the two are told of each other. Each is a NatsServer and is broken as such; a relay (relay.py) may stand
+between them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from tests.testbed import ports
+from tests.testbed.nats.authentication import anonymous
+from tests.testbed.nats.server import READY_SECONDS, NatsServer, Options
+from tests.testbed.waiting import wait_until
+
+HUB_DOMAIN, LEAF_DOMAIN = "hub", "leaf"
+
+
+class HubAndLeaf:
+    """Two servers with a JetStream domain each. A client of the hub reaches the leaf's as domain "leaf"."""
+
+    def __init__(self, options: Options | None = None, *, leaf_address: tuple[str, int] | None = None) -> None:
+        """The leaf connects to the hub's leaf port, or to leaf_address where something stands between them."""
+        options = options or Options()
+        options = replace(options, access=options.access or anonymous())
+        self.leaf_port = ports.free_port()
+        listen = {"leafnodes": {"listen": f"{ports.LOOPBACK}:{self.leaf_port}"}}
+        self.hub = NatsServer(replace(options, domain=HUB_DOMAIN), name="hub", fragments=(listen,))
+        remote = _remote(options, leaf_address or (ports.LOOPBACK, self.leaf_port))
+        own = replace(options, port=None, domain=LEAF_DOMAIN)
+        self.leaf = NatsServer(own, name="leaf", fragments=({"leafnodes": {"remotes": [remote]}},))
+
+    def start(self) -> None:
+        self.hub.start()
+        self.leaf.start()
+        self.wait_connected()
+
+    def wait_connected(self, seconds: float = READY_SECONDS) -> None:
+        wait_until(self.is_connected, "the leaf connected to the hub", seconds)
+
+    def is_connected(self) -> bool:
+        return bool(self.hub.monitored("leafz")["leafnodes"])
+
+    def close(self) -> None:
+        self.leaf.close()
+        self.hub.close()
+        ports.release(self.leaf_port)
+
+
+def _remote(options: Options, address: tuple[str, int]) -> Mapping[str, Any]:
+    access = options.access or anonymous()
+    login = access.client.arguments
+    host, port = address
+    user = ""
+    if "user" in login:
+        user = f"{quote(login['user'])}:{quote(login['password'])}@"
+    elif "token" in login:
+        user = f"{quote(login['token'])}@"
+    return {"url": f"nats-leaf://{user}{host}:{port}", **access.leaf}

