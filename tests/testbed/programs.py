@@ -23,6 +23,10 @@ _started: list[subprocess.Popen[bytes]] = []
 """Held so that a server may outlive the object that started it: others share it until the run ends."""
 
 
+class DidNotStartError(RuntimeError):
+    """A server ended or hung instead of serving; the text ends with its log."""
+
+
 class Program:
     """A server process that this test process started. It ends with the run at the latest."""
 
@@ -65,6 +69,13 @@ class Program:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    def how_it_ended(self) -> str:
+        """Say so, for people: "was ended by SIGKILL", "ended with code 1"."""
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return "has not ended"
+        return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+
     def wait_ready(self, is_ready: Callable[[], bool], seconds: float) -> None:
         """Wait until it serves; if it ends or hangs instead, fail with the end of its log."""
 
@@ -75,8 +86,8 @@ class Program:
             wait_until(ready_or_dead, f"{self.name} ready", seconds)
             if self.is_running:
                 return
-        ended = "is not ready" if self.is_running else f"ended with code {self._process and self._process.returncode}"
-        raise RuntimeError(f"{self.name} {ended} after at most {seconds:g} s. Its log ends:\n{self.log_tail()}")
+        ended = "is not ready" if self.is_running else self.how_it_ended()
+        raise DidNotStartError(f"{self.name} {ended} after at most {seconds:g} s. Its log ends:\n{self.log_tail()}")
 
     def stop(self) -> None:
         """End it politely (SIGTERM), as a system shutting down would; kill it if it does not listen."""
