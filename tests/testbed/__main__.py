@@ -3,6 +3,7 @@
 import click
 
 from tests.testbed.kubernetes.command import control_plane, node
+from tests.testbed.nats.command import nats
 from tests.testbed.spark.command import spark
 
 
@@ -14,6 +15,7 @@ def main() -> None:
 main.add_command(control_plane)
 main.add_command(node)
 main.add_command(spark)
+main.add_command(nats)
 
 if __name__ == "__main__":
     main()

@@ -11,20 +11,26 @@ import click
 
 from tests.testbed import run
 from tests.testbed.ports import PortInUseError
+from tests.testbed.programs import DidNotStartError
 from tools.console import CannotContinueError, say
 
 
 @contextlib.contextmanager
-def until_told() -> Iterator[None]:
-    """Keep what the block starts until Ctrl-C or SIGTERM, then end it; what is missing becomes a sentence."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+def opened_run() -> Iterator[run.Run]:
+    """Have a run that ends with the block, on Ctrl-C and SIGTERM with success; what is missing becomes a sentence."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # SIGINT too: a shell has its background jobs ignore it
+        signal.signal(number, signal.default_int_handler)
     owner = run.Owner()
     try:
-        yield
-        signal.pause()
+        yield owner.run
     except KeyboardInterrupt:
         say("\nEnding …")
-    except (CannotContinueError, PortInUseError) as problem:
-        raise click.ClickException(str(problem)) from None
+    except (CannotContinueError, DidNotStartError, PortInUseError) as problem:
+        raise click.ClickException(str(problem)) from problem
     finally:
         owner.end()
+
+
+def wait_until_told() -> None:
+    """Wait for Ctrl-C or SIGTERM."""
+    signal.pause()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import click
 
-from tests.testbed.by_hand import until_told
+from tests.testbed.by_hand import opened_run, wait_until_told
 from tests.testbed.kubernetes import host
 from tests.testbed.kubernetes.access import Access
 from tests.testbed.kubernetes.control_plane import ControlPlane
@@ -19,22 +19,24 @@ from tools.console import say
 @click.command("control-plane")
 def control_plane() -> None:
     """Run etcd and a Kubernetes API server on loopback, without root."""
-    with until_told():
+    with opened_run():
         started = ControlPlane()
         started.start()
         _show(started, [started.etcd, started.api_server])
+        wait_until_told()
 
 
 @click.command()
 @click.option("--install", is_flag=True, help="First install the Debian packages that are missing.")
 def node(*, install: bool) -> None:
     """Run a whole Kubernetes node, in Linux namespaces of its own. Needs root."""
-    with until_told():
+    with opened_run():
         if install:
             host.install()
         started = Node()
         started.start()
         _show(started, started.programs.values())
+        wait_until_told()
 
 
 def _show(cluster: Access, programs: Iterable[Program]) -> None:

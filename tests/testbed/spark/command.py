@@ -2,8 +2,7 @@
 
 import click
 
-from tests.testbed import run
-from tests.testbed.by_hand import until_told
+from tests.testbed.by_hand import opened_run, wait_until_told
 from tests.testbed.spark.connect import ConnectServer
 from tools.console import say, step
 
@@ -13,9 +12,10 @@ from tools.console import say, step
 @click.option("--token", help="A token that clients must present.")
 def spark(port: int | None, token: str | None) -> None:
     """Run a Spark Connect server on loopback."""
-    with until_told():
-        server = ConnectServer(run.current().new_folder("spark-connect"), port, token)
+    with opened_run() as run:
+        server = ConnectServer(run.new_folder("spark-connect"), port, token)
         with step("Spark Connect server"):
             server.start()
         say(f"pid {server.program.pid}, log {server.program.log}. Ctrl-C ends it. To use it from another shell:\n")
         click.echo(f"export SPARK_REMOTE='{server.url}{f'/;token={token}' if token else ''}'")
+        wait_until_told()
