@@ -124,6 +124,16 @@ def test_it_is_ready_within_seconds_beside_another(cluster: Cluster | UserCluste
     assert "Ready" in cluster.kubectl("get", "nodes")
 
 
+def test_the_cluster_that_kubeconfig_names_is_used(
+    own_node: Node, probe_archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(own_node.kubeconfig))
+    cluster = UserCluster.reach()
+    assert cluster.url == own_node.url
+    with pytest.raises(CannotContinueError, match="Push them to a registry that it can pull from"):
+        cluster.load_image(probe_archive)
+
+
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_nothing_is_left_of_a_node_started_by_hand(ended_by: signal.Signals, probe_archive: Path) -> None:
     settings = _kernel_settings()
