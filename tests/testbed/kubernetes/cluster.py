@@ -11,13 +11,14 @@ from typing import Any
 
 from tests.testbed import run
 from tests.testbed.kubernetes import assets
-from tests.testbed.kubernetes.access import Access
+from tests.testbed.kubernetes.access import Access, Namespace
 from tests.testbed.waiting import wait_until
 from tools.console import CannotContinueError
 
 REGISTRY_VARIABLE = "PENSTOCK_IMAGE_REGISTRY"
 NAMESPACE = "k8s.io"  # where containerd keeps what is Kubernetes'
 KNOWN_SECONDS = 30
+ACCOUNT_SECONDS = 20
 
 
 class Cluster(Access):
@@ -79,3 +80,12 @@ class UserCluster(Access):
                 f"Push them to a registry that it can pull from, and set {REGISTRY_VARIABLE} to that registry's name;\n"
                 "or unset KUBECONFIG, and the tests start a node of their own."
             )
+
+
+def new_namespace(cluster: Access, name: str) -> Namespace:
+    """Make a namespace, and wait until a controller has put the account there that pods run as."""
+    cluster.kubectl("create", "namespace", name)
+    namespace = Namespace(cluster, name)
+    accounts = ["get", "serviceaccounts", "--output=name"]
+    wait_until(lambda: "/default" in namespace.kubectl(*accounts), "default service account", ACCOUNT_SECONDS)
+    return namespace

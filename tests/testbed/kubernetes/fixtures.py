@@ -14,12 +14,9 @@ import pytest
 
 from tests.testbed import run
 from tests.testbed.kubernetes.access import Access, Namespace
-from tests.testbed.kubernetes.cluster import Cluster, UserCluster
+from tests.testbed.kubernetes.cluster import Cluster, UserCluster, new_namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.kubernetes.node import Node
-from tests.testbed.waiting import wait_until
-
-ACCOUNT_SECONDS = 20
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +43,9 @@ def own_control_plane() -> Iterator[ControlPlane]:
 @pytest.fixture
 def namespace(control_plane: Access) -> Namespace:
     """A namespace of the test's own. It stays until the control plane ends, as no controller is there to empty it."""
-    namespace = _new_namespace(control_plane)
+    name = _fresh_name()
+    control_plane.kubectl("create", "namespace", name)
+    namespace = Namespace(control_plane, name)
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
     namespace.kubectl("create", "--filename=-", stdin=json.dumps(account))  # as the missing controller would
     return namespace
@@ -78,14 +77,10 @@ def own_node() -> Iterator[Node]:
 @pytest.fixture
 def cluster_namespace(cluster: Cluster | UserCluster) -> Iterator[Namespace]:
     """A namespace of the test's own, where pods can run. Its end is asked for and not awaited."""
-    namespace = _new_namespace(cluster)
-    accounts = ["get", "serviceaccounts", "--output=name"]
-    wait_until(lambda: "/default" in namespace.kubectl(*accounts), "default service account", ACCOUNT_SECONDS)
+    namespace = new_namespace(cluster, _fresh_name())
     yield namespace
     cluster.kubectl("delete", "namespace", namespace.name, "--wait=false")
 
 
-def _new_namespace(cluster: Access) -> Namespace:
-    name = f"test-{uuid.uuid4().hex[:10]}"
-    cluster.kubectl("create", "namespace", name)
-    return Namespace(cluster, name)
+def _fresh_name() -> str:
+    return f"test-{uuid.uuid4().hex[:10]}"
