@@ -1,0 +1,137 @@
+"""`python -m tests.testbed nats`, as a person uses it."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from nats.errors import Error as NatsError
+
+from tests.testbed import ports, run
+from tests.testbed.nats.administration import request
+from tests.testbed.nats.client import connection
+from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import wait_until
+
+PATIENCE_SECONDS = 60
+
+
+class Command:
+    """The command in a process of its own, with its output in a file and its input under our hands."""
+
+    def __init__(self, output: Path, *options: str) -> None:
+        self._output = output
+        with output.open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.testbed", "nats", *options],
+                cwd=run.ROOT,
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text()
+
+    def wait_for(self, text: str) -> None:
+        wait_until(lambda: text in self.output or self.process.poll() is not None, text, PATIENCE_SECONDS)
+        assert text in self.output
+
+    def type(self, line: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(f"{line}\n".encode())
+        self.process.stdin.flush()
+
+    def told(self, pattern: str) -> list[str]:
+        return re.findall(pattern, self.output, re.MULTILINE)
+
+    def pids(self) -> list[int]:
+        return [int(pid) for pid in self.told(r"^  pid +(\d+)$")]
+
+    def has_left_nothing(self) -> bool:
+        stores = self.told(r"^  store +(\S+)$")
+        return not any(map(psutil.pid_exists, self.pids())) and not any(Path(store).exists() for store in stores)
+
+    def end(self, number: signal.Signals | None = None) -> int:
+        if number is not None:
+            self.process.send_signal(number)
+        if self.process.stdin:
+            self.process.stdin.close()
+        return self.process.wait(PATIENCE_SECONDS)
+
+
+StartCommand = Callable[..., Command]
+
+
+@pytest.fixture
+def start_command(tmp_path: Path) -> Iterator[StartCommand]:
+    commands: list[Command] = []
+
+    def start(*options: str) -> Command:
+        commands.append(Command(tmp_path / "output", *options))
+        return commands[-1]
+
+    yield start
+    for command in commands:
+        command.end(None if command.process.poll() is not None else signal.SIGTERM)
+
+
+def stored(url: str) -> int | None:
+    """Return how many messages the stream holds; nothing while it has no leader."""
+    with contextlib.suppress(NatsError):
+        held: int = request({"servers": [url]}, "$JS.API.STREAM.INFO.ORDERS")["state"]["messages"]
+        return held
+    return None
+
+
+async def test_a_node_killed_by_hand_is_restarted_by_hand_and_the_stream_is_intact(
+    start_command: StartCommand,
+) -> None:
+    command = start_command("--cluster", "3")
+    command.wait_for("Ctrl-C ends it")
+    urls = command.told(r"reach it +nats --server (\S+)$")
+    async with connection(servers=urls[:1]) as client:
+        await client.jetstream().add_stream(name="ORDERS", subjects=["orders"], num_replicas=3)
+        await client.jetstream().publish("orders", b"one")
+
+    os.kill(command.pids()[0], signal.SIGKILL)
+    command.wait_for("n1 was ended by SIGKILL")
+    command.type("n1")
+    command.wait_for("n1 runs again")
+    wait_until(lambda: stored(urls[0]) == 1, "the stream with its message", PATIENCE_SECONDS)
+    assert command.end(signal.SIGINT) == 0
+    assert command.has_left_nothing()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_cleanly_when_told_to(start_command: StartCommand, number: signal.Signals) -> None:
+    command = start_command("--leaf", "--auth", "creds", "--tls")
+    command.wait_for("Ctrl-C ends it")
+    assert len(command.pids()) == 2
+    assert command.end(number) == 0
+    assert "Traceback" not in command.output
+    assert command.has_left_nothing()
+
+
+def test_it_runs_on_when_its_input_ends(start_command: StartCommand) -> None:
+    command = start_command()
+    command.wait_for("Ctrl-C ends it")
+    assert command.process.stdin
+    command.process.stdin.close()
+    os.kill(command.pids()[0], signal.SIGKILL)
+    command.wait_for("nats was ended by SIGKILL")
+
+
+def test_a_port_in_use_gets_a_sentence(start_command: StartCommand, nats_server: NatsServer) -> None:
+    command = start_command("--port", str(nats_server.port))
+    assert command.end() == 1
+    assert f"Port {nats_server.port} on {ports.LOOPBACK} is in use by another program" in command.output
+    assert "Traceback" not in command.output

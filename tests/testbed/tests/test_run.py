@@ -1,0 +1,209 @@
+"""What a run leaves behind, which is nothing, and what it says when something goes wrong.
+
+Each test runs a pytest session of its own, with the testbed's plugin, as a process that can be interrupted and killed.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.testbed import run
+from tests.testbed.waiting import wait_until
+
+STARTING_SECONDS = 60
+ENDING_SECONDS = 30
+
+PREAMBLE = """
+import pathlib
+import threading
+
+import pytest
+
+from tests.testbed import run
+
+NOTES = pathlib.Path(__file__).parent / "notes"
+
+def note(server):
+    (NOTES / str(server.pid)).write_text(str(run.current().folder))
+"""
+WAITING = """
+@pytest.mark.parametrize("number", [1, 2])
+def test_waits(nats_server, number):
+    if number == 1:
+        nats_server.freeze()
+    note(nats_server)
+    threading.Event().wait(100)
+"""
+SUCCEEDING = """
+@pytest.mark.parametrize("number", [1, 2])
+def test_succeeds(nats_server, number):
+    note(nats_server)
+"""
+FAILING = """
+@pytest.mark.parametrize("number", [1, 2])
+def test_fails(nats_server, number):
+    nats_server.freeze()
+    note(nats_server)
+    assert not number
+"""
+SHARING = """
+def starting(name):
+    with (NOTES / "starts").open("a") as starts:
+        starts.write(f"{name}\\n")
+
+def start_whole():
+    starting("whole")
+    return {"port": 1}
+
+def start_broken():
+    starting("broken")
+    raise OSError("no room today")
+
+def test_whole():
+    assert run.current().shared("whole", start_whole) == {"port": 1}
+
+def test_broken():
+    run.current().shared("broken", start_broken)
+"""
+
+ALONE: list[str] = []
+PARALLEL = ["-n", "2"]
+ON_BOTH = ["--tx", "2*popen", "--dist", "each"]
+both_ways = pytest.mark.parametrize("options", [ALONE, PARALLEL], ids=["alone", "parallel"])
+waiting_both_ways = pytest.mark.parametrize(
+    ("options", "servers"), [(ALONE, 1), (PARALLEL, 2)], ids=["alone", "parallel"]
+)
+
+
+class Session:
+    """A pytest session in a process group of its own, as a shell would give it."""
+
+    def __init__(self, folder: Path, body: str, options: list[str], environment: Mapping[str, str]) -> None:
+        self.notes = folder / "notes"
+        self.notes.mkdir()
+        self._output = folder / "output"
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        (folder / "test_inner.py").write_text(PREAMBLE + body)
+        plugin = ["-p", "tests.testbed.plugin", "-c", str(folder / "pytest.ini")]
+        outer = (run.VARIABLE, "CI", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID")
+        inherited = {name: value for name, value in os.environ.items() if name not in outer}
+        with self._output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", *plugin, *options, str(folder)],
+                cwd=run.ROOT,
+                env={**inherited, **environment},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text()
+
+    def end(self) -> int:
+        """Wait until it has ended by itself, and return its exit code."""
+        return self.process.wait(STARTING_SECONDS)
+
+    def wait_for_servers(self, count: int) -> None:
+        def noted_or_ended() -> bool:
+            return len(self.servers()) == count or self.process.poll() is not None
+
+        wait_until(noted_or_ended, f"{count} servers started", STARTING_SECONDS)
+        assert self.process.poll() is None, self.output
+
+    def servers(self) -> list[int]:
+        return [int(entry.name) for entry in self.notes.iterdir() if entry.read_text()]
+
+    def folders(self) -> list[Path]:
+        return [Path(entry.read_text()) for entry in self.notes.iterdir()]
+
+    def has_left_nothing(self) -> bool:
+        return not any(map(psutil.pid_exists, self.servers())) and not any(folder.exists() for folder in self.folders())
+
+
+StartSession = Callable[..., Session]
+
+
+@pytest.fixture
+def start_session(tmp_path: Path) -> Iterator[StartSession]:
+    sessions: list[Session] = []
+
+    def start(body: str, options: list[str] = ALONE, **environment: str) -> Session:
+        sessions.append(Session(tmp_path, body, options, environment))
+        return sessions[-1]
+
+    yield start
+    for session in sessions:
+        if session.process.poll() is None:
+            session.process.kill()
+            session.process.wait()
+
+
+@both_ways
+def test_after_success_nothing_is_left_and_no_log_was_shown(start_session: StartSession, options: list[str]) -> None:
+    session = start_session(SUCCEEDING, options)
+    assert session.end() == pytest.ExitCode.OK, session.output
+    assert "log of nats" not in session.output
+    assert len(session.servers()) == 2
+    assert session.has_left_nothing()
+
+
+@both_ways
+def test_after_failure_nothing_is_left_and_what_the_servers_said_was_shown(
+    start_session: StartSession, options: list[str]
+) -> None:
+    session = start_session(FAILING, options)
+    assert session.end() == pytest.ExitCode.TESTS_FAILED, session.output
+    assert session.output.count("- log of nats") == 2
+    assert session.output.count("[INF] Server is ready") == 2
+    assert len(session.servers()) == 2
+    assert session.has_left_nothing()
+
+
+@waiting_both_ways
+def test_after_an_interrupt_nothing_is_left(start_session: StartSession, options: list[str], servers: int) -> None:
+    session = start_session(WAITING, options)
+    session.wait_for_servers(servers)
+    os.killpg(session.process.pid, signal.SIGINT)
+    assert session.end() == pytest.ExitCode.INTERRUPTED, session.output
+    assert session.has_left_nothing()
+
+
+@waiting_both_ways
+def test_after_kill_9_nothing_is_left(start_session: StartSession, options: list[str], servers: int) -> None:
+    session = start_session(WAITING, options)
+    session.wait_for_servers(servers)
+    session.process.kill()
+    session.process.wait()
+    wait_until(session.has_left_nothing, "the servers and the run's folder gone", ENDING_SECONDS)
+
+
+def test_a_skip_is_a_failure_under_ci(start_session: StartSession) -> None:
+    session = start_session("def test_skips():\n    pytest.skip('no such thing here')\n", CI="true")
+    assert session.end() == pytest.ExitCode.TESTS_FAILED
+    assert "Skipped, which is a failure under CI=true: no such thing here" in session.output
+
+
+def test_a_skip_is_a_skip_elsewhere(start_session: StartSession) -> None:
+    session = start_session("def test_skips():\n    pytest.skip('no such thing here')\n")
+    assert session.end() == pytest.ExitCode.OK
+    assert "1 skipped" in session.output
+
+
+def test_what_parallel_processes_share_is_started_once_and_its_failure_is_told_to_all(
+    start_session: StartSession,
+) -> None:
+    session = start_session(SHARING, ON_BOTH)
+    assert session.end() == pytest.ExitCode.TESTS_FAILED
+    assert "2 failed, 2 passed" in session.output
+    told = re.findall(r"^E +RuntimeError: broken did not start: OSError: no room today$", session.output, re.MULTILINE)
+    assert len(told) == 2
+    assert sorted((session.notes / "starts").read_text().split()) == ["broken", "whole"]
