@@ -9,7 +9,7 @@ import contextlib
 import socket
 import struct
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
@@ -127,6 +127,7 @@ class Relay:
             for side in (client, server):
                 side.settimeout(0)
                 side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            await self._until_it_flows()
             with contextlib.suppress(OSError):  # of dialling: the server is not there, and the client is reset
                 await self._loop.sock_connect(server, self._target)
                 await self._pump_both(client, server)
@@ -143,16 +144,23 @@ class Relay:
                 side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, GOODBYE)
 
     async def _pump(self, source: socket.socket, sink: socket.socket) -> None:
-        while chunk := await self._loop.sock_recv(source, CHUNK_BYTES):
+        while chunk := await self._receive(source):
             await self._forward(chunk, sink)
-        await self._until(lambda: self._conditions.flows)
+        await self._until_it_flows()
         with contextlib.suppress(OSError):  # the sink has closed already: there is no one to tell
             sink.shutdown(socket.SHUT_WR)
+
+    async def _receive(self, source: socket.socket) -> bytes:
+        try:
+            return await self._loop.sock_recv(source, CHUNK_BYTES)
+        except OSError:  # it was reset, which the other side hears no sooner than anything else
+            await self._until_it_flows()
+            raise
 
     async def _forward(self, chunk: bytes, sink: socket.socket) -> None:
         await self._pause(self._conditions.delay_seconds)
         while chunk:
-            await self._until(lambda: self._conditions.flows)
+            await self._until_it_flows()
             rate = self._conditions.bytes_per_second
             size = CHUNK_BYTES if rate is None else max(1, rate // DRIPS_PER_SECOND)
             piece, chunk = chunk[:size], chunk[size:]
@@ -166,8 +174,8 @@ class Relay:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), seconds)
 
-    async def _until(self, condition: Callable[[], bool]) -> None:
-        while not condition():
+    async def _until_it_flows(self) -> None:
+        while not self._conditions.flows:
             await self._changed.wait()
 
     async def _heal(self) -> None:

@@ -74,30 +74,31 @@ async def test_tls_lets_in_who_trusts_it_and_is_trusted(
     assert await uses_jetstream(server.connect_arguments())
 
 
+def greeting(server: NatsServer, context: ssl.SSLContext) -> bytes:
+    """Shake hands first, and wait for what the server says to that; nats-py may hang up before it has heard it."""
+    address = (ports.LOOPBACK, server.port)
+    with (
+        socket.create_connection(address) as plain,
+        context.wrap_socket(plain, server_hostname=address[0]) as encrypted,
+    ):
+        return encrypted.recv(5)
+
+
 def test_a_server_of_an_unknown_authority_is_not_trusted(start_nats: StartNats) -> None:
     server = start_nats(encryption=tls(current().new_folder("tls"), handshake_first=True))
     another = tls(current().new_folder("tls"))
-    context: ssl.SSLContext = another.client.arguments["tls"]
-    with (
-        socket.create_connection((ports.LOOPBACK, server.port)) as connected,
-        pytest.raises(ssl.SSLCertVerificationError),
-    ):
-        context.wrap_socket(connected, server_hostname=ports.LOOPBACK)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        greeting(server, client_context(another.authority, None))
 
 
-async def test_a_client_without_a_certificate_is_refused_where_one_is_wanted(start_nats: StartNats) -> None:
-    wanted = tls(current().new_folder("tls"), verify_clients=True)
+def test_a_client_needs_a_certificate_of_the_right_authority_where_one_is_wanted(start_nats: StartNats) -> None:
+    wanted, another = (tls(current().new_folder("tls"), verify_clients=True, handshake_first=True) for _ in range(2))
     server = start_nats(encryption=wanted)
-    await refusal(server, {"tls": client_context(wanted.authority, None)})
-    assert "client didn't provide a certificate" in server.program.log_tail()
-
-
-async def test_a_client_of_another_authority_is_refused(start_nats: StartNats) -> None:
-    wanted, another = (tls(current().new_folder("tls"), verify_clients=True) for _ in range(2))
-    server = start_nats(encryption=wanted)
-    stranger = client_context(wanted.authority, another.client_certificate)
-    await refusal(server, {"tls": stranger})
-    assert "certificate signed by unknown authority" in server.program.log_tail()
+    assert greeting(server, client_context(wanted.authority, wanted.client_certificate)) == b"INFO "
+    with pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"):
+        greeting(server, client_context(wanted.authority, None))
+    with pytest.raises(ssl.SSLError, match="UNKNOWN_CA"):
+        greeting(server, client_context(wanted.authority, another.client_certificate))
 
 
 async def test_tls_and_creds_go_together(start_nats: StartNats) -> None:

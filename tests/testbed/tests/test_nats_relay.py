@@ -1,6 +1,7 @@
 """Each fault of the relay, as a client's socket sees it."""
 
 import asyncio
+import contextlib
 import socket
 import threading
 import time
@@ -134,6 +135,22 @@ def test_half_open_is_silence_on_old_and_new_connections_and_no_byte_is_lost(
         relay.heal()
         assert received(another, 9) == b"nor here?"
     assert received(client, 13) == b"anyone there?"
+
+
+@pytest.mark.parametrize("unread", [b"", b"never read, which makes closing a reset"])
+def test_behind_a_half_open_relay_the_end_of_the_server_is_not_noticed(start_relay: StartRelay, unread: bytes) -> None:
+    with socket.create_server((ports.LOOPBACK, 0)) as listener:
+        relay = start_relay(listener.getsockname()[1])
+        with connected(relay) as client:
+            server, _ = listener.accept()
+            with server:
+                client.sendall(unread)
+                server.recv(len(unread), socket.MSG_PEEK)
+                relay.half_open()
+            assert is_silent(client)
+            relay.heal()
+            with pytest.raises(ConnectionResetError) if unread else contextlib.nullcontext():
+                assert client.recv(1) == b""
 
 
 def test_a_delay_holds_each_chunk_in_both_directions(relay: Relay, client: socket.socket) -> None:
