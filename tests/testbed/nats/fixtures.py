@@ -22,11 +22,11 @@ class StartNatsCluster(Protocol):
     def __call__(self, size: int = 3, **options: Any) -> NatsCluster: ...
 
 
-class StartNatsLeaf(Protocol):
-    def __call__(self, **options: Any) -> HubAndLeaf: ...
-
-
 StartRelay = Callable[[int], Relay]
+
+
+class StartNatsLeaf(Protocol):
+    def __call__(self, *, through: StartRelay | None = None, **options: Any) -> HubAndLeaf: ...
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def nats_cluster(start_nats_cluster: StartNatsCluster) -> NatsCluster:
 def start_nats_leaf() -> Iterator[StartNatsLeaf]:
     with ExitStack() as ends:
 
-        def start(**options: Any) -> HubAndLeaf:
-            pair = HubAndLeaf(Options(**options))
+        def start(*, through: StartRelay | None = None, **options: Any) -> HubAndLeaf:
+            pair = HubAndLeaf(Options(**options), through=through)
             ends.callback(pair.close)
             pair.start()
             return pair

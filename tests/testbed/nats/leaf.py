@@ -4,13 +4,14 @@ Knows how the two are told of each other. Each is a NatsServer and is broken as 
 between them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from tests.testbed import ports
-from tests.testbed.nats.authentication import anonymous
+from tests.testbed.nats.authentication import Access, anonymous
+from tests.testbed.nats.relay import Relay
 from tests.testbed.nats.server import READY_SECONDS, NatsServer, Options
 from tests.testbed.waiting import wait_until
 
@@ -20,14 +21,15 @@ HUB_DOMAIN, LEAF_DOMAIN = "hub", "leaf"
 class HubAndLeaf:
     """Two servers with a JetStream domain each. A client of the hub reaches the leaf's as domain "leaf"."""
 
-    def __init__(self, options: Options | None = None, *, leaf_address: tuple[str, int] | None = None) -> None:
-        """The leaf connects to the hub's leaf port, or to leaf_address where something stands between them."""
+    def __init__(self, options: Options | None = None, *, through: Callable[[int], Relay] | None = None) -> None:
+        """Through is what puts a relay before a port, where one is to stand between leaf and hub."""
         options = options or Options()
         options = replace(options, access=options.access or anonymous())
         self.leaf_port = ports.free_port()
         listen = {"leafnodes": {"listen": f"{ports.LOOPBACK}:{self.leaf_port}"}}
         self.hub = NatsServer(replace(options, domain=HUB_DOMAIN), name="hub", fragments=(listen,))
-        remote = _remote(options, leaf_address or (ports.LOOPBACK, self.leaf_port))
+        address = through(self.leaf_port).address if through else (ports.LOOPBACK, self.leaf_port)
+        remote = _remote(self.hub.access, address)
         own = replace(options, port=None, domain=LEAF_DOMAIN)
         self.leaf = NatsServer(own, name="leaf", fragments=({"leafnodes": {"remotes": [remote]}},))
 
@@ -48,8 +50,7 @@ class HubAndLeaf:
         ports.release(self.leaf_port)
 
 
-def _remote(options: Options, address: tuple[str, int]) -> Mapping[str, Any]:
-    access = options.access or anonymous()
+def _remote(access: Access, address: tuple[str, int]) -> Mapping[str, Any]:
     login = access.client.arguments
     host, port = address
     user = ""

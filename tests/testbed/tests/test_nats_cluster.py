@@ -9,9 +9,11 @@ from tests.testbed import ports
 from tests.testbed.nats.authentication import METHODS, creds
 from tests.testbed.nats.client import connection
 from tests.testbed.nats.cluster import NatsCluster
-from tests.testbed.nats.fixtures import StartNatsCluster, StartNatsLeaf
+from tests.testbed.nats.fixtures import StartNatsCluster, StartNatsLeaf, StartRelay
 from tests.testbed.nats.leaf import LEAF_DOMAIN
+from tests.testbed.nats.relay import Relay
 from tests.testbed.run import current
+from tests.testbed.waiting import wait_until
 
 
 async def add_replicated_stream(client: Client, *, messages: int) -> None:
@@ -94,3 +96,19 @@ async def test_the_domain_behind_a_leaf_is_reachable_from_the_hub(start_nats_lea
         assert (await behind.account_info()).domain == LEAF_DOMAIN
     async with connection(**pair.leaf.connect_arguments()) as client:
         assert (await client.jetstream().stream_info("ORDERS")).config.name == "ORDERS"
+
+
+def test_a_leaf_that_is_cut_off_comes_back_when_the_network_does(
+    start_nats_leaf: StartNatsLeaf, start_relay: StartRelay
+) -> None:
+    relays: list[Relay] = []
+
+    def through(port: int) -> Relay:
+        relays.append(start_relay(port))
+        return relays[-1]
+
+    pair = start_nats_leaf(through=through)
+    relays[0].cut(refuse=True)
+    wait_until(lambda: not pair.is_connected(), "the hub noticing", 10)
+    relays[0].heal()
+    pair.wait_connected()
