@@ -22,7 +22,10 @@ from tools.results import FOLDER, Result, record
 SUPPORTED = ("3.11", "3.13")
 PARALLEL = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadgroup"]
 PREPARE = [["tests.testbed.binaries", "kubebox", "helm", "nats-server"]]
-PREPARE_CLUSTER = [["tests.testbed.kubernetes.host"], ["tests.testbed.binaries", "kubebox", "helm", "coredns", "pause"]]
+PREPARE_CLUSTER = [
+    ["tests.testbed.kubernetes.host"],
+    ["tests.testbed.binaries", "kubebox", "helm", "coredns", "pause", "probe"],
+]
 """What is run ahead of the tests, where what it says can be seen: pytest would keep it to itself."""
 
 NO_TESTS_CHOSEN = 5

@@ -63,7 +63,14 @@ def oldest_nats_server() -> Path:
 
 def main(names: list[str]) -> int:
     """Get binaries ready ahead of the tests, where what a build says can be seen."""
-    builds = {"kubebox": kubebox, "coredns": coredns, "pause": pause, "helm": helm, "nats-server": oldest_nats_server}
+    builds = {
+        "kubebox": kubebox,
+        "coredns": coredns,
+        "pause": pause,
+        "probe": probe,
+        "helm": helm,
+        "nats-server": oldest_nats_server,
+    }
     try:
         for name in names:
             builds[name]()

@@ -1,10 +1,8 @@
 """The control plane of the tests is a real one: it validates, authorises, keeps, and shows what changes."""
 
-import math
 import os
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +17,6 @@ from tests.testbed.programs import Program
 from tests.testbed.waiting import wait_until
 from tools.console import CannotContinueError
 
-READY_WARM_SECONDS = 5
 GAUGES = """
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -55,23 +52,6 @@ spec: {{lowest: {lowest}, highest: {highest}}}
 
 def configuration(name: str) -> str:
     return f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}"
-
-
-def test_it_is_ready_within_seconds(control_plane: Access) -> None:
-    assert control_plane.kubectl("get", "--raw=/readyz") == "ok"  # one has started: the next finds the disk warm
-    seconds: list[float] = []
-    while len(seconds) < 3 and min(seconds, default=math.inf) > READY_WARM_SECONDS:  # others use the processors too
-        seconds.append(_seconds_to_ready())
-    assert min(seconds) <= READY_WARM_SECONDS, seconds
-
-
-def _seconds_to_ready() -> float:
-    began = time.monotonic()
-    another = ControlPlane()
-    another.start()
-    took = time.monotonic() - began
-    another.stop()
-    return took
 
 
 def test_custom_resources_are_validated_by_their_rules(namespace: Namespace) -> None:
