@@ -22,6 +22,10 @@ REQUEST_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 
 
+IDENTITY: Any = "penstock"
+"""Who we would be among peers. kopf would ask for the name of the user that we run as, who may have none."""
+
+
 class Backoffs:
     """How long to wait before asking the API server again: without an end, as its absence is no fault of ours."""
 
@@ -46,6 +50,7 @@ async def start(namespaces: Sequence[str], vitals: Vitals, stop: asyncio.Event) 
         namespaces=namespaces,
         clusterwide=not namespaces,
         standalone=True,
+        identity=IDENTITY,
         stop_flag=stop,
     )
     vitals.watching()
