@@ -1,0 +1,54 @@
+"""Pods as locked down as a careful cluster wants them: no rights, any user, a read-only root, and a writable /tmp."""
+
+import json
+from collections.abc import Sequence
+
+from tests.testbed.kubernetes.access import Namespace
+
+PULL_POLICY = "IfNotPresent"
+
+
+def run_to_its_end(
+    namespace: Namespace,
+    name: str,
+    image: str,
+    *,
+    command: Sequence[str] = (),
+    args: Sequence[str] = (),
+    user: int = 10001,
+) -> str:
+    """Run a pod and return what it printed, or fail with it."""
+    container = {
+        "name": "main",
+        "image": image,
+        "imagePullPolicy": PULL_POLICY,
+        "args": [*args],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": user,
+            "readOnlyRootFilesystem": True,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - a volume of the pod's own
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "restartPolicy": "Never",
+            "containers": [container | ({"command": [*command]} if command else {})],
+            "volumes": [{"name": "tmp", "emptyDir": {}}],
+        },
+    }
+    namespace.kubectl("create", "--filename=-", stdin=json.dumps(pod))
+    ended = "--for=jsonpath={.status.containerStatuses[0].state.terminated}"
+    namespace.kubectl("wait", ended, f"pod/{name}", "--timeout=100s")
+    said = namespace.kubectl("logs", name)
+    code = namespace.kubectl(
+        "get", "pod", name, "--output=jsonpath={.status.containerStatuses[0].state.terminated.exitCode}"
+    )
+    assert code == "0", said
+    return said

@@ -1,0 +1,70 @@
+"""What builds the images: it notices every change that matters, pins what it installs, and says what it lacks."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tools import environment, images
+from tools.environment import ROOT
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+
+
+def test_uv_in_the_images_is_the_one_used_here() -> None:
+    assert f"ARG UV_VERSION={environment.UV_VERSION}\n" in DOCKERFILE
+
+
+def test_everything_that_goes_into_an_image_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of what the images are made of is changed file by file; each change makes another image."""
+    for name in (*images.SHARED, "jetstream", "operator", "worker"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    monkeypatch.setattr(images, "ROOT", tmp_path)
+    for name in ("constraints.txt", "Dockerfile", "operator/pyproject.toml", "operator/penstock_operator/__init__.py"):
+        before = images.fingerprint("operator")
+        (tmp_path / name).write_text((tmp_path / name).read_text() + "# changed\n")
+        assert images.fingerprint("operator") != before, name
+    before = images.fingerprint("operator")
+    (tmp_path / "worker" / "pyproject.toml").write_text("# changed\n")
+    (tmp_path / "operator" / "__pycache__").mkdir()
+    (tmp_path / "operator" / "__pycache__" / "module.pyc").write_text("compiled\n")
+    assert images.fingerprint("operator") == before
+
+
+def test_everything_that_is_copied_into_an_image_counts() -> None:
+    copied = set(re.findall(r"^COPY (?!--from)(?:--\S+ )*(.+) \S+$", DOCKERFILE, re.MULTILINE))
+    names = {name.split("/")[0] for line in copied for name in line.split()}
+    assert names == {"constraints.txt", "VERSION", "LICENSE", "jetstream", "operator", "worker"}
+    allowed = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE))
+    assert names == allowed
+
+
+def test_the_chart_runs_the_image_that_is_built() -> None:
+    values = yaml.safe_load((ROOT / "charts/penstock/values.yaml").read_text())
+    assert images.tag("operator") == f"docker.io/{values['image']['repository']}:{images.version()}"
+
+
+def test_a_machine_that_cannot_build_is_told_what_it_needs() -> None:
+    outcome = subprocess.run(
+        [sys.executable, "tools/images.py"],
+        cwd=ROOT,
+        env={"PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 1
+    assert "Building images needs docker, podman or buildah" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+def test_an_image_that_does_not_exist_is_refused() -> None:
+    command = [sys.executable, "tools/images.py", "dashboard"]
+    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 2
+    assert "operator" in outcome.stderr

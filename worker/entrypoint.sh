@@ -1,0 +1,10 @@
+#!/bin/sh
+# Gives the user that we run as a name: Hadoop's login refuses one without, and a cluster may run us as any number.
+# /etc is read-only there, so the name comes from a library that answers in its place.
+set -eu
+if ! getent passwd "$(id -u)" >/dev/null; then
+  export NSS_WRAPPER_PASSWD=/tmp/.passwd NSS_WRAPPER_GROUP=/etc/group
+  { cat /etc/passwd; echo "penstock:x:$(id -u):$(id -g)::${HOME}:/bin/sh"; } >"$NSS_WRAPPER_PASSWD"
+  export LD_PRELOAD=/opt/libnss_wrapper.so
+fi
+exec "$@"
