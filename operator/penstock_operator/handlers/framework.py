@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import kopf
+from kopf._cogs.structs.references import Insights  # spawn_tasks takes it, and nothing public makes it
 
 from penstock_operator.handlers import connections
+from penstock_operator.resources import KINDS
 from penstock_operator.services.vitals import Vitals
 from penstock_operator.storage.access import bearer_token, find_access
 
@@ -39,11 +41,29 @@ class Running:
 
     tasks: Collection[asyncio.Task[Any]]
     others: Collection[asyncio.Task[Any]]
+    insights: Insights
+
+    async def watches_everything(self) -> bool:
+        """Wait until kopf has looked which kinds there are, and tell whether it found ours.
+
+        It looks once, and an API server that has just started may not name them yet, though it lists them.
+        """
+        looked = asyncio.create_task(self.insights.ready_resources.wait())
+        await asyncio.wait({looked, *self.tasks}, return_when=asyncio.FIRST_COMPLETED)
+        looked.cancel()
+        found = {resource.plural for resource in self.insights.watched_resources}
+        return any(task.done() for task in self.tasks) or found >= {kind.plural for kind in KINDS}
+
+    async def abandon(self) -> None:
+        """End kopf at once, to start it again."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.wait(self.tasks)
 
 
 async def start(namespaces: Sequence[str], vitals: Vitals, stop: asyncio.Event) -> Running:
     """Start kopf; the event ends it."""
-    others = asyncio.all_tasks()
+    others, insights = asyncio.all_tasks(), Insights()
     tasks = await kopf.spawn_tasks(
         registry=_registry(vitals),
         settings=_settings(),
@@ -52,9 +72,9 @@ async def start(namespaces: Sequence[str], vitals: Vitals, stop: asyncio.Event) 
         standalone=True,
         identity=IDENTITY,
         stop_flag=stop,
+        insights=insights,
     )
-    vitals.watching()
-    return Running(tasks, others)
+    return Running(tasks, others, insights)
 
 
 async def finish(running: Running) -> None:
@@ -72,6 +92,7 @@ def _registry(vitals: Vitals) -> kopf.OperatorRegistry:
 def _settings() -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
+    settings.process.ultimate_exiting_timeout = None  # it would kill the process long after one abandoned start
     settings.scanning.disabled = True
     settings.networking.error_backoffs = Backoffs()
     settings.networking.request_timeout = REQUEST_SECONDS

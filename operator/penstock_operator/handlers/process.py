@@ -19,6 +19,9 @@ from penstock_operator.storage.access import NoAccessError
 END_SECONDS = 1.0
 """How long the watches may take to end by themselves."""
 
+START_AGAIN_SECONDS = 1.0
+"""How long an API server that has just started is given to name all that it serves."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -69,11 +72,15 @@ async def _watch(
 ) -> None:
     """Start the watches when there is something to watch: kopf looks for kinds only once."""
     await _first_of(asyncio.create_task(can_list.wait()), asyncio.create_task(end.wait()))
-    if end.is_set():
-        return
-    tasks = await framework.start(namespaces, vitals, end)
-    _stop_on_signals(stop)  # kopf has just put its own handlers in their place
-    await framework.finish(tasks)
+    while not end.is_set():
+        running = await framework.start(namespaces, vitals, end)
+        _stop_on_signals(stop)  # kopf has just put its own handlers in their place
+        if await running.watches_everything():
+            vitals.watching()
+            await framework.finish(running)
+            return
+        await running.abandon()
+        await asyncio.sleep(START_AGAIN_SECONDS)
 
 
 async def _first_of(*tasks: asyncio.Task[object]) -> None:
