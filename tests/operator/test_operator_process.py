@@ -8,6 +8,7 @@ import pytest
 
 from penstock_operator.constants import API_VERSION
 from tests.operator.conftest import install_crds
+from tests.operator.forgetful import forgetful
 from tests.operator.running import RunningOperator, running_operator
 from tests.testbed.kubernetes.access import Access, Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
@@ -70,6 +71,15 @@ def test_it_starts_before_there_is_an_api_server_and_becomes_ready_with_it(own_c
         operator.wait_not_ready("The API server cannot be reached")
         own_control_plane.start_api_server()
         operator.wait_ready()
+
+
+def test_what_is_listed_is_watched_though_the_api_server_did_not_tell_of_it_at_first(
+    penstock_namespace: Namespace,
+) -> None:
+    with forgetful(penstock_namespace.cluster) as kubeconfig, running_operator(kubeconfig) as operator:
+        operator.wait_ready()
+        penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
+        wait_until(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "the watch works", 20)
 
 
 def test_it_ends_with_a_code_when_what_it_watches_is_taken_away(own_control_plane: ControlPlane) -> None:
