@@ -29,10 +29,10 @@ ENV UV_PYTHON=/opt/penstock \
     UV_NO_CACHE=1 \
     UV_PYTHON_DOWNLOADS=never \
     UV_CONSTRAINT=constraints.txt \
-    UV_BUILD_CONSTRAINT=constraints.txt \
+    UV_BUILD_CONSTRAINT=build-constraints.txt \
     UV_LINK_MODE=copy
 WORKDIR /src
-COPY constraints.txt ./
+COPY constraints.txt build-constraints.txt ./
 RUN /opt/build/bin/uv venv --python /usr/bin/python3 /opt/penstock
 
 FROM build AS build-operator

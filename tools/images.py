@@ -24,7 +24,7 @@ PARTS = {
     "operator": ("jetstream", "operator"),
     "worker": ("jetstream", "worker"),
 }
-SHARED = ("Dockerfile", ".dockerignore", "constraints.txt", "VERSION", "LICENSE")
+SHARED = ("Dockerfile", ".dockerignore", "build-constraints.txt", "constraints.txt", "VERSION", "LICENSE")
 IGNORED = ("__pycache__", "dist")
 
 

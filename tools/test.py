@@ -25,6 +25,7 @@ PREPARE = [["tests.testbed.binaries", "kubebox", "helm", "nats-server"]]
 PREPARE_CLUSTER = [
     ["tests.testbed.kubernetes.host"],
     ["tests.testbed.binaries", "kubebox", "helm", "coredns", "pause", "probe"],
+    ["tools.images"],
 ]
 """What is run ahead of the tests, where what it says can be seen: pytest would keep it to itself."""
 

@@ -39,7 +39,15 @@ def test_everything_that_goes_into_an_image_counts(tmp_path: Path, monkeypatch: 
 def test_everything_that_is_copied_into_an_image_counts() -> None:
     copied = set(re.findall(r"^COPY (?!--from)(?:--\S+ )*(.+) \S+$", DOCKERFILE, re.MULTILINE))
     names = {name.split("/")[0] for line in copied for name in line.split()}
-    assert names == {"constraints.txt", "VERSION", "LICENSE", "jetstream", "operator", "worker"}
+    assert names == {
+        "build-constraints.txt",
+        "constraints.txt",
+        "VERSION",
+        "LICENSE",
+        "jetstream",
+        "operator",
+        "worker",
+    }
     allowed = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE))
     assert names == allowed
 

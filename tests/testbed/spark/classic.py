@@ -15,17 +15,13 @@ from pyspark.sql import SparkSession
 from penstock_worker.spark import find_java
 from tests.testbed.ports import LOOPBACK
 
-THREADS = "local[2]"
-PROCESSES = "local-cluster[2,1,1024]"
-"""Two executors with a core and 1 GiB each, as processes that can be killed."""
-
 SETTINGS: Mapping[str, str] = {
     "spark.driver.bindAddress": LOOPBACK,
     "spark.driver.host": LOOPBACK,
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # tests live short: start fast
     "spark.driver.memory": "1g",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executor.memory": "768m",  # less than a worker of the local cluster has
+    "spark.executor.memory": "768m",  # less than the 1024 of a local-cluster worker
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # a test of two executors starts with two
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",

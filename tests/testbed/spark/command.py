@@ -3,7 +3,6 @@
 import click
 
 from tests.testbed.by_hand import opened_run, wait_until_told
-from tests.testbed.spark.connect import ConnectServer
 from tools.console import say, step
 
 
@@ -12,6 +11,8 @@ from tools.console import say, step
 @click.option("--token", help="A token that clients must present.")
 def spark(port: int | None, token: str | None) -> None:
     """Run a Spark Connect server on loopback."""
+    from tests.testbed.spark.connect import ConnectServer  # noqa: PLC0415 - pyspark is slow to import
+
     with opened_run() as run:
         server = ConnectServer(run.new_folder("spark-connect"), port, token)
         with step("Spark Connect server"):

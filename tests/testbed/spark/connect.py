@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.testbed.ports import LOOPBACK, answers, free_port, particular_port
 from tests.testbed.programs import Program
-from tests.testbed.spark.classic import SETTINGS, THREADS, environment
+from tests.testbed.spark.classic import SETTINGS, environment
 
 READY_SECONDS = 90
 SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -31,7 +31,7 @@ class ConnectServer:
         (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
         env = environment(folder)
         submit = Path(env["SPARK_HOME"]) / "bin" / "spark-submit"
-        command = [str(submit), "--class", SERVER_CLASS, "--master", THREADS, "spark-internal"]
+        command = [str(submit), "--class", SERVER_CLASS, "--master", "local[2]", "spark-internal"]
         self.program = Program("spark-connect", command, folder, env)
 
     def start(self) -> None:

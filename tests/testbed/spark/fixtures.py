@@ -1,19 +1,26 @@
-"""pytest's side of Spark."""
+"""pytest's side of Spark. pyspark is imported where a test wants it: it takes every test process half a second."""
 
-from collections.abc import Iterator
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.testbed import programs, run
-from tests.testbed.spark.classic import PROCESSES, THREADS, ClassicSpark
-from tests.testbed.spark.connect import ConnectServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from tests.testbed.spark.classic import ClassicSpark
 
 
 @pytest.fixture(scope="session")
 def classic_spark() -> Iterator[ClassicSpark]:
     """The session's one JVM."""
+    from tests.testbed.spark.classic import ClassicSpark  # noqa: PLC0415 - see above
+
     spark = ClassicSpark(run.current().new_folder("spark"))
     yield spark
     spark.stop()
@@ -22,18 +29,19 @@ def classic_spark() -> Iterator[ClassicSpark]:
 @pytest.fixture
 def spark(classic_spark: ClassicSpark) -> SparkSession:
     """A classic session whose executors are threads."""
-    return classic_spark.session(THREADS)
+    return classic_spark.session("local[2]")
 
 
 @pytest.fixture
 def spark_processes(classic_spark: ClassicSpark) -> SparkSession:
     """A classic session with two executor processes; `classic_spark.executors()` are they."""
-    return classic_spark.session(PROCESSES)
+    return classic_spark.session("local-cluster[2,1,1024]")
 
 
 @pytest.fixture(scope="session")
 def spark_connect() -> str:
     """The URL of a Spark Connect server that parallel test processes share."""
+    from tests.testbed.spark.connect import ConnectServer  # noqa: PLC0415 - see above
 
     def start() -> dict[str, Any]:
         server = ConnectServer(run.current().new_folder("spark-connect"))
