@@ -81,6 +81,13 @@ waiting_both_ways = pytest.mark.parametrize(
     ("options", "servers"), [(ALONE, 1), (PARALLEL, 2)], ids=["alone", "parallel"]
 )
 
+# A shell has its background jobs ignore Ctrl-C, and they hand that on: this session hears it, whoever started ours.
+PYTEST = """
+import signal, sys, pytest
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
 
 class Session:
     """A pytest session in a process group of its own, as a shell would give it."""
@@ -96,7 +103,7 @@ class Session:
         inherited = {name: value for name, value in os.environ.items() if name not in outer}
         with self._output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", *plugin, *options, str(folder)],
+                [sys.executable, "-c", PYTEST, *plugin, *options, str(folder)],
                 cwd=run.ROOT,
                 env={**inherited, **environment},
                 stdout=output,
