@@ -5,7 +5,6 @@ a skipped test is a failure: nothing passes because something real was missing.
 """
 
 import os
-import warnings
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -24,8 +23,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    # A server outlives a parallel process that started it; whoever owns the run ends it, and Python need not worry.
-    warnings.filterwarnings("ignore", "subprocess .* is still running", ResourceWarning)
     owner = config.stash.get(OWNER, None)
     if owner is not None:
         owner.end()

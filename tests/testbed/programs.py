@@ -3,6 +3,7 @@
 Knows processes and signals. Does not know what runs in them; nats, kubernetes and spark say that.
 """
 
+import atexit
 import contextlib
 import os
 import signal
@@ -21,6 +22,14 @@ logs: dict[str, Path] = {}
 
 _started: list[subprocess.Popen[bytes]] = []
 """Held so that a server may outlive the object that started it: others share it until the run ends."""
+
+
+@atexit.register
+def _disown() -> None:
+    """Keep Python from warning of servers that outlive this process: the run's owner ends them."""
+    for process in _started:
+        if process.poll() is None:
+            process.returncode = 0
 
 
 class DidNotStartError(RuntimeError):
