@@ -2,10 +2,23 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from tests.testbed.kubernetes.access import Namespace
 
 PULL_POLICY = "IfNotPresent"
+
+
+def locked_down(user: int) -> dict[str, Any]:
+    """Return a container's security context in which it may do nothing that it need not."""
+    return {
+        "runAsNonRoot": True,
+        "runAsUser": user,
+        "readOnlyRootFilesystem": True,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
 
 
 def run_to_its_end(
@@ -23,14 +36,7 @@ def run_to_its_end(
         "image": image,
         "imagePullPolicy": PULL_POLICY,
         "args": [*args],
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": user,
-            "readOnlyRootFilesystem": True,
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": locked_down(user),
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - a volume of the pod's own
     }
     pod = {

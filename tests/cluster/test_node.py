@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +14,8 @@ from typing import IO, Any
 import psutil
 import pytest
 
+from tests.cluster.pods import locked_down
+from tests.cluster.starting import seconds_to_ready
 from tests.testbed import binaries, run
 from tests.testbed.kubernetes import cgroups, host
 from tests.testbed.kubernetes.access import Namespace
@@ -30,14 +31,6 @@ pytestmark = pytest.mark.e2e
 READY_WARM_SECONDS = 10
 IMAGE = "penstock.test/probe:1"
 NOBODY = 65534
-LOCKED_DOWN = {
-    "runAsNonRoot": True,
-    "runAsUser": NOBODY,
-    "readOnlyRootFilesystem": True,
-    "allowPrivilegeEscalation": False,
-    "capabilities": {"drop": ["ALL"]},
-    "seccompProfile": {"type": "RuntimeDefault"},
-}
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +47,7 @@ def namespace(cluster: Cluster | UserCluster, probe_archive: Path, cluster_names
 
 def container(name: str, *arguments: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
     image = {"image": IMAGE, "imagePullPolicy": "Never"}
-    return {"name": name, **image, "args": list(arguments), "securityContext": LOCKED_DOWN, **settings}
+    return {"name": name, **image, "args": list(arguments), "securityContext": locked_down(NOBODY), **settings}
 
 
 def run_pod(namespace: Namespace, name: str, *containers: dict[str, Any], **settings: Any) -> None:  # noqa: ANN401
@@ -116,18 +109,9 @@ def test_it_is_ready_within_seconds_beside_another(cluster: Cluster | UserCluste
     """The shared cluster runs meanwhile: two nodes at once do not meet."""
     seconds: list[float] = []
     while len(seconds) < 3 and min(seconds, default=math.inf) > READY_WARM_SECONDS:  # others use the processors too
-        seconds.append(_seconds_to_ready())
+        seconds.append(seconds_to_ready(Node))
     assert min(seconds) <= READY_WARM_SECONDS, seconds
     assert " Ready " in cluster.kubectl("get", "nodes")
-
-
-def _seconds_to_ready() -> float:
-    began = time.monotonic()
-    node = Node()
-    node.start()
-    took = time.monotonic() - began
-    node.stop()
-    return took
 
 
 def test_the_cluster_that_kubeconfig_names_is_used(
