@@ -1,0 +1,68 @@
+"""The servers that the client library must agree with: each that is supported, and each way to write ack tokens."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.testbed.nats.server import NatsServer, Options
+
+VARIANTS = {
+    "2.11": Options(version="2.11.17"),
+    "2.12": Options(version="2.12.15"),
+    "2.14": Options(version="2.14.9"),
+    "2.15": Options(),
+    "2.15-acks-v2": Options(js_ack_fc_v2=True),
+}
+"""One server of each line that is supported; the newest also with ack tokens of version 2."""
+
+
+class SharedServers:
+    """Starts each variant once per test process. Tests share them: each makes streams and subjects of its own."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, NatsServer] = {}
+
+    def get(self, variant: str) -> NatsServer:
+        if variant not in self._running:
+            server = NatsServer(VARIANTS[variant], name=f"nats-{variant}")
+            self._running[variant] = server
+            server.start()
+        return self._running[variant]
+
+    def close(self) -> None:
+        for server in self._running.values():
+            server.close()
+
+
+@pytest.fixture(scope="session")
+def shared_servers() -> Iterator[SharedServers]:
+    servers = SharedServers()
+    yield servers
+    servers.close()
+
+
+@pytest.fixture(params=list(VARIANTS))
+def every_server(request: pytest.FixtureRequest, shared_servers: SharedServers) -> NatsServer:
+    """A server of each variant in turn, shared between tests: name streams after the test (`fresh_name`)."""
+    return shared_servers.get(request.param)
+
+
+@pytest.fixture(params=["2.15", "2.15-acks-v2"])
+def newest_server(request: pytest.FixtureRequest, shared_servers: SharedServers) -> NatsServer:
+    """The newest server, with ack tokens of version 1 and of version 2."""
+    return shared_servers.get(request.param)
+
+
+@pytest.fixture
+def server(shared_servers: SharedServers) -> NatsServer:
+    """The newest server, shared between tests. A test that breaks its server takes one from `start_nats`."""
+    return shared_servers.get("2.15")
+
+
+_names = iter(range(1, 1_000_000))
+
+
+@pytest.fixture
+def fresh_name() -> str:
+    """A name that no other test of this process has: for a stream, and as the first token of its subjects."""
+    return f"t{next(_names)}"
