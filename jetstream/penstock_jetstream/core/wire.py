@@ -23,6 +23,7 @@ MAX_LINE_BYTES = 1 << 20
 MAX_FRAME_BYTES = 65 << 20
 """The largest payload that a server can be configured to take is 64 MiB; with its headers it stays below this."""
 
+_MAX_DIGITS = len(str(MAX_FRAME_BYTES))
 _FIELDS = 5
 """MSG, subject, subscription id, reply, size."""
 
@@ -163,14 +164,14 @@ class Parser:
 
 
 def _fit(sizes: list[bytes], payloads: list[bytes]) -> bool:
-    digits_only = b"".join(sizes).isdigit() and b"" not in sizes
-    return digits_only and list(map(int, sizes)) == list(map(len, payloads))
+    are_numbers = b"".join(sizes).isdigit() and 0 < min(map(len, sizes)) <= max(map(len, sizes)) <= _MAX_DIGITS
+    return are_numbers and list(map(int, sizes)) == list(map(len, payloads))
 
 
 def _announced(line: bytes) -> tuple[bytes, bytes, bytes, int, int]:
     """Return what the line of a message says: id, subject, reply, and the sizes of its headers and of all of it."""
     op, *fields = line.split(b" ")
-    if any(not size.isdigit() for size in fields[-2 if op == b"HMSG" else -1 :]):
+    if not all(size.isdigit() and len(size) <= _MAX_DIGITS for size in fields[-2 if op == b"HMSG" else -1 :]):
         raise _malformed(line)
     size_bytes = int(fields.pop()) if fields else 0
     header_bytes = int(fields.pop()) if op == b"HMSG" and fields else 0
