@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.testbed.binaries import NATS_SERVERS
 from tests.testbed.nats.server import NatsServer, Options
 
 VARIANTS = {
-    "2.11": Options(version="2.11.17"),
-    "2.12": Options(version="2.12.15"),
-    "2.14": Options(version="2.14.9"),
+    **{version.rpartition(".")[0]: Options(version=version) for version in NATS_SERVERS},
     "2.15": Options(),
     "2.15-acks-v2": Options(js_ack_fc_v2=True),
 }

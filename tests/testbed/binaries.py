@@ -16,7 +16,8 @@ SOURCES = Path(__file__).parent / "go"
 KUBERNETES = "v1.34.4"
 COREDNS = "v1.14.7"
 HELM = "v4.3.1"
-OLDEST_NATS_SERVER = "2.11.17"
+NATS_SERVERS = ("2.11.17", "2.12.15", "2.14.9")
+"""The last version of each older line that is supported; the newest comes from PyPI and needs no build."""
 
 _VERSION = "k8s.io/component-base/version"
 
@@ -53,12 +54,12 @@ def helm() -> Path:
 
 
 def nats_server(version: str) -> Path:
-    """Any nats-server, such as "2.11.9"; the testbed's default comes from PyPI and needs no build."""
+    """Any nats-server, such as "2.11.9"."""
     return GoProgram("nats-server", f"v{version}", "github.com/nats-io/nats-server/v2").build()
 
 
-def oldest_nats_server() -> Path:
-    return nats_server(OLDEST_NATS_SERVER)
+def nats_servers() -> list[Path]:
+    return [nats_server(version) for version in NATS_SERVERS]
 
 
 def main(names: list[str]) -> int:
@@ -69,7 +70,7 @@ def main(names: list[str]) -> int:
         "pause": pause,
         "probe": probe,
         "helm": helm,
-        "nats-server": oldest_nats_server,
+        "nats-servers": nats_servers,
     }
     try:
         for name in names:

@@ -7,11 +7,11 @@ from nats.errors import MaxPayloadError
 from nats.js.errors import APIError
 
 from tests.testbed import ports
+from tests.testbed.binaries import NATS_SERVERS
 from tests.testbed.nats.client import connection
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 
-OLDER_VERSION = "2.11.17"
 ANSWER_SECONDS = 1
 
 
@@ -43,11 +43,14 @@ async def test_a_server_of_the_newest_version_serves_jetstream(nats_server: Nats
     assert await stored(nats_server) == 2
 
 
-async def test_an_older_version_is_built_from_its_go_module_and_serves_jetstream(start_nats: StartNats) -> None:
-    server = start_nats(version=OLDER_VERSION)
+@pytest.mark.parametrize("version", NATS_SERVERS)
+async def test_an_older_version_is_built_from_its_go_module_and_serves_jetstream(
+    start_nats: StartNats, version: str
+) -> None:
+    server = start_nats(version=version)
     async with connection(**server.connect_arguments()) as client:
-        version = client.connected_server_version
-    assert f"{version.major}.{version.minor}.{version.patch}" == OLDER_VERSION
+        told = client.connected_server_version
+    assert f"{told.major}.{told.minor}.{told.patch}" == version
     assert await stored(server, then_publish=1) == 0
 
 
