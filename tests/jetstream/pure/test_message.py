@@ -1,0 +1,130 @@
+"""What a message tells of itself, and what goes out when it is answered; what comes of that: live/test_acks.py."""
+
+from collections.abc import Callable
+
+import pytest
+
+from penstock_jetstream.client.message import Message
+from penstock_jetstream.errors import LinkError, ProtocolError, RequestTimeoutError, UsageError
+
+TOKEN = b"$JS.ACK.ORDERS.etl.1.17.9.1700000000123456789.4"
+
+
+class RecordingLink:
+    """Keeps what is sent; `trouble` is raised instead."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.trouble: Exception | None = None
+
+    def send(self, data: bytes, /) -> None:
+        if self.trouble:
+            raise self.trouble
+        self.sent.append(data)
+
+    async def request(self, subject: str, payload: bytes, *, timeout_seconds: float) -> None:
+        del timeout_seconds
+        self.send(f"{subject} ".encode() + payload)
+
+
+def message(link: RecordingLink, *, reply: bytes = TOKEN, header: bytes = b"", is_settled: bool = False) -> Message:
+    return Message(link, b"orders.eu", reply, header, b"payload", is_settled)
+
+
+def test_a_message_tells_what_it_says_and_where_it_stands() -> None:
+    it = message(RecordingLink(), header=b"NATS/1.0\r\nregion: eu\r\n\r\n")
+    assert (it.subject, it.data, it.reply) == ("orders.eu", b"payload", TOKEN.decode())
+    assert it.headers["region"] == "eu"
+    assert (it.metadata.stream, it.metadata.stream_sequence) == ("ORDERS", 17)
+    assert it.metadata is it.metadata
+    assert it.headers is it.headers
+    assert repr(it) == "<Message on orders.eu: 7 bytes>"
+
+
+@pytest.mark.requirement("C-36")
+def test_the_size_is_that_of_subject_reply_header_block_and_payload() -> None:
+    reply = b"$JS.ACK.S.c.1.1.1.1700000000123456789.9"
+    assert len(reply) == 39
+    bare = Message(RecordingLink(), b"m.1", reply, b"", bytes(50))
+    assert bare.size_bytes == 92
+    assert Message(RecordingLink(), b"m.1", reply, b"NATS/1.0\r\nA: b\r\n\r\n", bytes(50)).size_bytes == 92 + 18
+
+
+@pytest.mark.requirement("S-18", "S-20")
+@pytest.mark.parametrize(
+    ("answer", "payload"),
+    [
+        (Message.ack, b"+ACK"),
+        (Message.nak, b"-NAK"),
+        (lambda it: it.nak(0.25), b'-NAK {"delay": 250000000}'),
+        (Message.term, b"+TERM"),
+        (lambda it: it.term("rotten"), b"+TERM rotten"),
+        (Message.in_progress, b"+WPI"),
+    ],
+)
+def test_an_answer_goes_to_the_reply_subject_as_it_came(answer: Callable[[Message], None], payload: bytes) -> None:
+    link = RecordingLink()
+    answer(message(link))
+    assert link.sent == [b"PUB %b %d\r\n%b\r\n" % (TOKEN, len(payload), payload)]
+
+
+@pytest.mark.requirement("S-21")
+async def test_a_settled_message_is_not_answered_again() -> None:
+    link = RecordingLink()
+    it = message(link)
+    it.in_progress()
+    it.ack()
+    for again in (it.ack, it.nak, it.term, it.in_progress):
+        again()
+    assert not await it.double_ack()
+    assert len(link.sent) == 2
+
+
+@pytest.mark.requirement("S-21", "S-23")
+def test_an_ack_that_failed_may_be_repeated() -> None:
+    link = RecordingLink()
+    it = message(link)
+    link.trouble = LinkError("There is no link.")
+    with pytest.raises(LinkError):
+        it.ack()
+    assert not it.is_settled
+    link.trouble = None
+    it.ack()
+    assert len(link.sent) == 1
+
+
+@pytest.mark.requirement("S-21", "S-23")
+async def test_a_double_ack_that_was_not_answered_may_be_repeated() -> None:
+    link = RecordingLink()
+    it = message(link)
+    link.trouble = RequestTimeoutError("No answer came.")
+    with pytest.raises(RequestTimeoutError):
+        await it.double_ack()
+    link.trouble = None
+    assert await it.double_ack()
+    assert it.is_settled
+
+
+@pytest.mark.requirement("S-22")
+async def test_where_the_ack_policy_is_none_every_answer_is_silently_nothing() -> None:
+    link = RecordingLink()
+    it = message(link, is_settled=True)
+    it.in_progress()
+    it.nak(1)
+    assert not await it.double_ack()
+    assert link.sent == []
+
+
+@pytest.mark.requirement("S-14")
+@pytest.mark.parametrize("reply", [b"", b"_INBOX.someone"])
+async def test_a_message_of_no_stream_cannot_be_answered(reply: bytes) -> None:
+    link = RecordingLink()
+    it = message(link, reply=reply)
+    for answer in (it.ack, it.nak, it.term, it.in_progress):
+        with pytest.raises(UsageError, match="comes from no stream"):
+            answer()
+    with pytest.raises(UsageError, match="comes from no stream"):
+        await it.double_ack()
+    with pytest.raises(ProtocolError, match="no ack token"):
+        _ = it.metadata
+    assert link.sent == []
