@@ -1,3 +1,3 @@
 """Every test has the testbed's fixtures."""
 
-pytest_plugins = ("tests.testbed.plugin",)
+pytest_plugins = ("tests.testbed.plugin", "tests.requirements")

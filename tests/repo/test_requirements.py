@@ -1,0 +1,111 @@
+"""The table of requirements tells the truth: it is judged with statements and tests made up for it."""
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tools.environment import ROOT
+from tools.requirements import Requirement, add_tests, lines, load
+
+STATEMENTS = """
+["ADR-1, examples"]
+A-01 = "What holds"
+A-02 = "What does not"
+A-03 = "What no one has looked at"
+A-04 = "What cannot be"
+
+[not_applicable]
+A-04 = "no server does it"
+"""
+REPORT = """
+<testsuites><testsuite>
+  <testcase classname="tests.test_a" name="test_it_holds[1]">{A-01}</testcase>
+  <testcase classname="tests.test_a" name="test_it_holds[2]">{A-01}</testcase>
+  <testcase classname="tests.test_a" name="test_it_is_left_out">{A-01}<skipped/></testcase>
+  <testcase classname="tests.test_b" name="test_both_hold">{A-01}{A-02}</testcase>
+  <testcase classname="tests.test_b" name="test_it_breaks">{A-02}<failure/></testcase>
+  <testcase classname="tests.test_b" name="test_of_nothing"/>
+</testsuite></testsuites>
+"""
+TESTS = """
+import pytest
+
+@pytest.mark.requirement("C-35", "V-01")
+@pytest.mark.parametrize("number", [1, 2])
+def test_two(number): pass
+
+@pytest.mark.requirement("C-20")
+def test_broken(): assert False
+
+def test_other(): pass
+"""
+
+
+def judged() -> dict[str, Requirement]:
+    requirements = load(STATEMENTS)
+    report = REPORT
+    for id_ in requirements:
+        property_ = f'<properties><property name="requirement" value="{id_}"/></properties>'
+        report = report.replace(f"{{{id_}}}", property_)
+    add_tests(requirements, ET.fromstring(report))  # noqa: S314 - our own text
+    return requirements
+
+
+def run_pytest(folder: Path, tests: str, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_made_up.py").write_text(tests)
+    command = [sys.executable, "-m", "pytest", "-q", f"--rootdir={folder}", "-p", "tests.requirements", *options]
+    command += ["-o", "markers=requirement(*ids)", str(folder)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_an_id_is_judged_by_its_tests_and_one_failure_outweighs_the_rest() -> None:
+    verdicts = {id_: requirement.verdict for id_, requirement in judged().items()}
+    assert verdicts == {"A-01": "passed", "A-02": "failed", "A-03": "NO TEST", "A-04": "n/a"}
+    assert [requirement.holds for requirement in judged().values()] == [True, False, False, True]
+
+
+def test_a_skipped_test_proves_nothing() -> None:
+    requirements = load(STATEMENTS)
+    only = '<testsuite><testcase classname="t" name="t"><properties><property name="requirement" value="A-01"/>'
+    add_tests(requirements, ET.fromstring(f"{only}</properties><skipped/></testcase></testsuite>"))  # noqa: S314
+    assert (requirements["A-01"].verdict, requirements["A-01"].holds) == ("skipped", False)
+
+
+def test_the_table_names_each_test_once_and_failures_first() -> None:
+    table = "\n".join(lines(list(judged().values()), every_test=True))
+    assert "A-01  passed    What holds\n                - both hold · test_b\n" in table
+    assert "- it holds · test_a (x2)" in table
+    assert "A-02  failed    What does not\n                - failed: it breaks · test_b\n" in table
+    assert "why not: no server does it" in table
+    assert "4 requirements: 1 passed, 1 failed, 1 NO TEST, 1 n/a. They are proved by 5 tests." in table
+
+
+def test_an_id_is_stated_once_and_only_ids_that_exist_can_be_not_applicable() -> None:
+    with pytest.raises(ValueError, match="A-01 is stated twice"):
+        load(f'["ADR-0, earlier"]\nA-01 = "Once"\n{STATEMENTS}')
+    with pytest.raises(ValueError, match="do not exist: A-05"):
+        load(f'{STATEMENTS}A-05 = "why not"\n')
+
+
+def test_what_a_test_proves_reaches_the_report_from_parallel_processes(tmp_path: Path) -> None:
+    outcome = run_pytest(tmp_path, TESTS, "-n2", f"--junit-xml={tmp_path / 'report.xml'}")
+    assert "3 passed" in outcome.stdout
+    requirements = load()
+    add_tests(requirements, ET.parse(tmp_path / "report.xml").getroot())  # noqa: S314 - pytest has written it
+    told = {id_: (requirement.verdict, len(requirement.tests)) for id_, requirement in requirements.items()}
+    assert (told["C-35"], told["V-01"], told["C-20"]) == (("passed", 2), ("passed", 2), ("failed", 1))
+
+
+def test_tests_can_be_chosen_by_what_they_prove(tmp_path: Path) -> None:
+    assert "2 passed, 2 deselected" in run_pytest(tmp_path, TESTS, "--requirement=V-01").stdout
+
+
+def test_a_test_of_an_id_that_does_not_exist_fails_and_says_so(tmp_path: Path) -> None:
+    outcome = run_pytest(tmp_path, TESTS.replace("V-01", "V-99"))
+    assert "2 errors" in outcome.stdout
+    assert "It proves V-99, which requirements.toml does not state." in outcome.stdout
