@@ -1,9 +1,32 @@
 """What can go wrong, each with what happened, where, why, and what to do.
 
-Knows the families of errors; codes.py knows the server's error codes. Does not know who raises or catches them.
-Guilt is in the type: UsageError is the caller's, ApiError and its kin the server's, LinkError the connection's.
+Knows the families of errors, and the server's error codes. Does not know who raises or catches them.
+Guilt is in the type: UsageError is the caller's, ApiError and its kin the server's, LinkError the connection's, and
+ConsumeError tells what happened to a consumer that is read.
 """
 
+from penstock_jetstream.errors.api import (
+    ApiError,
+    ConflictError,
+    MissingError,
+    PermanentError,
+    RetryableError,
+    api_error,
+)
+from penstock_jetstream.errors.codes import ErrorCode
+from penstock_jetstream.errors.consuming import (
+    BadRequestError,
+    ConsumeError,
+    ConsumerDeletedError,
+    HeartbeatMissedError,
+    MessageTooLargeError,
+    NoLeaderOrMissingError,
+    PushBasedError,
+    RequestLostError,
+    RequestRefusedError,
+    RequiredLevelError,
+    UnknownStatusError,
+)
 from penstock_jetstream.errors.family import (
     AuthenticationError,
     BufferFullError,
@@ -15,15 +38,35 @@ from penstock_jetstream.errors.family import (
     RequestTimeoutError,
     UsageError,
 )
+from penstock_jetstream.errors.kinds import Kind
 
 __all__ = [
+    "ApiError",
     "AuthenticationError",
+    "BadRequestError",
     "BufferFullError",
     "ClosedError",
+    "ConflictError",
+    "ConsumeError",
+    "ConsumerDeletedError",
+    "ErrorCode",
+    "HeartbeatMissedError",
     "JetStreamError",
+    "Kind",
     "LinkError",
+    "MessageTooLargeError",
+    "MissingError",
+    "NoLeaderOrMissingError",
     "NoRespondersError",
+    "PermanentError",
     "ProtocolError",
+    "PushBasedError",
+    "RequestLostError",
+    "RequestRefusedError",
     "RequestTimeoutError",
+    "RequiredLevelError",
+    "RetryableError",
+    "UnknownStatusError",
     "UsageError",
+    "api_error",
 ]

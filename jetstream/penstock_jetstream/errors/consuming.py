@@ -1,0 +1,148 @@
+"""What can end or trouble the consumption of a consumer's messages.
+
+Knows the sentence and the advice of each. Does not know statuses (core has their table), or which of these end a
+consumption and which are only reported.
+"""
+
+from penstock_jetstream.errors.family import JetStreamError
+
+
+class ConsumeError(JetStreamError):
+    """Messages of a consumer cannot be had, or not as was asked."""
+
+    def __init__(self, sentence: str, *, stream: str, consumer: str, advice: str = "") -> None:
+        super().__init__(sentence, advice=advice)
+        self.stream = stream
+        self.consumer = consumer
+
+
+class ConsumerDeletedError(ConsumeError):
+    """The consumer was deleted while it was read. Nothing more will come."""
+
+    def __init__(self, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"Consumer {consumer} of stream {stream} was deleted while its messages were read.",
+            stream=stream,
+            consumer=consumer,
+            advice="Create it again, then consume anew. Without durable_name the server drops one that is idle.",
+        )
+
+
+class PushBasedError(ConsumeError):
+    """The consumer pushes its messages to a subject; it cannot be pulled from."""
+
+    def __init__(self, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"Consumer {consumer} of stream {stream} is push based, and cannot be pulled from.",
+            stream=stream,
+            consumer=consumer,
+            advice="Subscribe to its deliver_subject, or make a consumer that has none.",
+        )
+
+
+class BadRequestError(ConsumeError):
+    """The server finds that a pull request contradicts itself, or the consumer's configuration (400)."""
+
+    def __init__(self, description: str, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"Consumer {consumer} of stream {stream} refused a pull request as wrong: \u201c{description}\u201d.",
+            stream=stream,
+            consumer=consumer,
+            advice="Compare the options of this call with the consumer: group, priority, min_pending, idle_heartbeat.",
+        )
+        self.description = description
+
+
+class RequestRefusedError(ConsumeError):
+    """A pull request is beyond a limit of the consumer (409 Exceeded …). Unchanged it will be refused again."""
+
+    def __init__(self, description: str, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"Consumer {consumer} of stream {stream} refused a pull request: \u201c{description}\u201d.",
+            stream=stream,
+            consumer=consumer,
+            advice="Ask for less, or raise max_batch, max_bytes or max_expires of the consumer; "
+            "max_waiting is set when it is created.",
+        )
+        self.description = description
+
+
+class RequestLostError(ConsumeError):
+    """The server dropped a pull request that it could not keep: its leader changed, or it shuts down (409)."""
+
+    def __init__(self, description: str, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"Consumer {consumer} of stream {stream} lost a pull request: \u201c{description}\u201d.",
+            stream=stream,
+            consumer=consumer,
+            advice="Pull again: the consumer lives on with another leader, or when its server is back.",
+        )
+        self.description = description
+
+
+class MessageTooLargeError(ConsumeError):
+    """The next message is larger than all that a fresh request allows: no request of that size will ever get it."""
+
+    def __init__(self, *, stream: str, consumer: str, max_bytes: int) -> None:
+        super().__init__(
+            f"The next message of consumer {consumer} of stream {stream} is larger than the {max_bytes} bytes that a "
+            "whole pull request allows.",
+            stream=stream,
+            consumer=consumer,
+            advice="Raise max_bytes above the largest message, with its subject, headers and ack subject.",
+        )
+        self.max_bytes = max_bytes
+
+
+class NoLeaderOrMissingError(ConsumeError):
+    """Nobody answers for the consumer (503): it or its stream does not exist, or has no leader at the moment."""
+
+    def __init__(self, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"Nobody answers for consumer {consumer} of stream {stream}: it does not exist, or has no leader now.",
+            stream=stream,
+            consumer=consumer,
+            advice="If it should exist, look at its info: a leader comes by itself, a consumer must be created.",
+        )
+
+
+class RequiredLevelError(ConsumeError):
+    """The request asked for a newer JetStream API than the server has (412)."""
+
+    def __init__(self, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"The server of consumer {consumer} of stream {stream} is too old for the API level that was required.",
+            stream=stream,
+            consumer=consumer,
+            advice="Upgrade the server, or require a lower level.",
+        )
+
+
+class UnknownStatusError(ConsumeError):
+    """The server sent a status that this library does not know."""
+
+    def __init__(self, code: int | None, description: str, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"Consumer {consumer} of stream {stream} sent a status that is not known: "
+            f"{'none' if code is None else code} \u201c{description}\u201d.",
+            stream=stream,
+            consumer=consumer,
+            advice="Is the server newer than this library?",
+        )
+        self.code = code
+        self.description = description
+
+
+class HeartbeatMissedError(ConsumeError):
+    """Neither messages nor heartbeats came for twice the interval. The request may be lost, or the link half-open."""
+
+    def __init__(self, *, stream: str, consumer: str, silent_seconds: float) -> None:
+        super().__init__(
+            f"Nothing was heard from consumer {consumer} of stream {stream} for {silent_seconds:g} s, not even a "
+            "heartbeat.",
+            stream=stream,
+            consumer=consumer,
+            advice="Pulling goes on anew by itself. If this repeats, look at the link, at max_waiting, and whether "
+            "the consumer still exists.",
+        )
+        self.silent_seconds = silent_seconds
