@@ -39,6 +39,13 @@ from penstock_jetstream.errors.family import (
     UsageError,
 )
 from penstock_jetstream.errors.kinds import Kind
+from penstock_jetstream.errors.subscribing import (
+    ConsumerMismatchError,
+    DuplicateSubscriptionError,
+    GapError,
+    NoMatchingStreamError,
+    SubscriptionError,
+)
 
 __all__ = [
     "ApiError",
@@ -49,7 +56,10 @@ __all__ = [
     "ConflictError",
     "ConsumeError",
     "ConsumerDeletedError",
+    "ConsumerMismatchError",
+    "DuplicateSubscriptionError",
     "ErrorCode",
+    "GapError",
     "HeartbeatMissedError",
     "JetStreamError",
     "Kind",
@@ -57,6 +67,7 @@ __all__ = [
     "MessageTooLargeError",
     "MissingError",
     "NoLeaderOrMissingError",
+    "NoMatchingStreamError",
     "NoRespondersError",
     "PermanentError",
     "ProtocolError",
@@ -66,6 +77,7 @@ __all__ = [
     "RequestTimeoutError",
     "RequiredLevelError",
     "RetryableError",
+    "SubscriptionError",
     "UnknownStatusError",
     "UsageError",
     "api_error",
