@@ -134,7 +134,7 @@ class UnknownStatusError(ConsumeError):
 
 
 class HeartbeatMissedError(ConsumeError):
-    """Neither messages nor heartbeats came for twice the interval. The request may be lost, or the link half-open."""
+    """Neither messages nor heartbeats came for several intervals. A request may be lost, or the link half-open."""
 
     def __init__(self, *, stream: str, consumer: str, silent_seconds: float) -> None:
         super().__init__(
@@ -142,7 +142,7 @@ class HeartbeatMissedError(ConsumeError):
             "heartbeat.",
             stream=stream,
             consumer=consumer,
-            advice="Pulling goes on anew by itself. If this repeats, look at the link, at max_waiting, and whether "
-            "the consumer still exists.",
+            advice="Reading goes on by itself. If this repeats, look at the link, at max_waiting if it is pulled from, "
+            "and whether the consumer still exists.",
         )
         self.silent_seconds = silent_seconds
