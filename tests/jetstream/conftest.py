@@ -1,9 +1,10 @@
 """The servers that the client library must agree with: each that is supported, and each way to write ack tokens."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from tests.jetstream.raw import Raw, connected
 from tests.testbed.binaries import NATS_SERVERS
 from tests.testbed.nats.server import NatsServer, Options
 
@@ -56,6 +57,13 @@ def newest_server(request: pytest.FixtureRequest, shared_servers: SharedServers)
 def server(shared_servers: SharedServers) -> NatsServer:
     """The newest server, shared between tests. A test that breaks its server takes one from `start_nats`."""
     return shared_servers.get("2.15")
+
+
+@pytest.fixture
+async def raw(every_server: NatsServer) -> AsyncIterator[Raw]:
+    """A connection to a server of each variant, for what servers do by themselves."""
+    async with connected(**every_server.connect_arguments()) as client:
+        yield client
 
 
 _names = iter(range(1, 1_000_000))

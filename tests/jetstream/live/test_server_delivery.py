@@ -1,0 +1,318 @@
+"""How servers deliver, and deliver again: what the client library takes for granted, held true on each version.
+
+No client library of ours is in this: requests go out, and answers come in, as they are (tests/jetstream/raw.py).
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+
+import pytest
+from nats.aio.msg import Msg
+
+from tests.jetstream.raw import ANSWER_SECONDS, MILLISECOND, Pull, Raw, deliveries, sequence
+from tests.testbed.nats.server import NatsServer
+
+ACK_WAIT = 150 * MILLISECOND
+ACK_WAIT_SECONDS = 0.15
+
+
+async def time_of_next(pull: Pull) -> float:
+    """Return when the next message came."""
+    await pull.message()
+    return time.monotonic()
+
+
+@pytest.mark.requirement("V-01")
+async def test_the_ack_wait_of_every_message_delivered_runs_while_its_reader_is_busy_with_the_first(
+    raw: Raw, fresh_name: str
+) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c", ack_wait=ACK_WAIT)
+    await raw.publish(f"{fresh_name}.a", b"1", b"2")
+    await raw.take(f"{fresh_name}.c", 2)  # the second waits here, unread, and its time runs
+    again = await raw.take(f"{fresh_name}.c", 2)
+    assert [(sequence(message), deliveries(message)) for message in again] == [(1, 2), (2, 2)]
+
+
+@pytest.mark.requirement("V-01")
+async def test_progress_begins_the_ack_wait_anew_and_in_full(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c", ack_wait=ACK_WAIT)
+    await raw.publish(f"{fresh_name}.a", b"1")
+    (message,) = await raw.take(f"{fresh_name}.c")
+    await asyncio.sleep(ACK_WAIT_SECONDS / 2)  # it is in work for that long
+    told = time.monotonic()
+    await raw.answer(message, b"+WPI")
+    assert await time_of_next(await raw.pull(f"{fresh_name}.c")) - told >= ACK_WAIT_SECONDS
+
+
+@pytest.mark.requirement("V-02")
+async def test_with_backoff_each_wait_is_the_next_of_the_list_and_the_last_repeats(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    backoff = [20 * MILLISECOND, 200 * MILLISECOND]
+    config = await raw.make_consumer(f"{fresh_name}.c", ack_wait=7_000 * MILLISECOND, backoff=backoff)
+    assert config["ack_wait"] == backoff[0]
+    await raw.publish(f"{fresh_name}.a", b"1")
+    began = time.monotonic()
+    pull = await raw.pull(f"{fresh_name}.c", batch=4, expires=3_000 * MILLISECOND)
+    times = [await time_of_next(pull) - began for _ in range(4)]
+    assert 0.02 <= times[1] < 0.2
+    assert times[2] >= 0.02 + 0.2
+    assert times[3] >= 0.02 + 0.2 + 0.2
+
+
+@pytest.mark.requirement("V-02")
+async def test_a_plain_nak_does_not_wait_for_the_backoff(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c", backoff=[10_000 * MILLISECOND])
+    await raw.publish(f"{fresh_name}.a", b"1")
+    (message,) = await raw.take(f"{fresh_name}.c")
+    await raw.answer(message, b"-NAK")
+    (again,) = await raw.take(f"{fresh_name}.c")
+    assert deliveries(again) == 2
+
+
+@pytest.mark.requirement("V-02")
+async def test_backoff_may_be_as_long_as_there_are_deliveries_but_no_longer(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    backoff = [50 * MILLISECOND, 50 * MILLISECOND]
+    await raw.make_consumer(f"{fresh_name}.unlimited", backoff=backoff)
+    await raw.make_consumer(f"{fresh_name}.equal", backoff=backoff, max_deliver=2)
+    assert await raw.refused_consumer(f"{fresh_name}.fewer", backoff=backoff, max_deliver=1) == 10116
+
+
+@pytest.mark.requirement("V-03")
+async def test_delayed_naks_keep_back_all_new_messages_once_they_fill_max_ack_pending(
+    raw: Raw, fresh_name: str
+) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c", max_ack_pending=2)
+    await raw.publish(f"{fresh_name}.a", b"1", b"2", b"3")
+    for message in await raw.take(f"{fresh_name}.c", 2):
+        await raw.answer(message, b'-NAK {"delay": 250000000}')
+    pull = await raw.pull(f"{fresh_name}.c", batch=3, expires=1_000 * MILLISECOND)
+    assert await pull.is_silent()
+    assert (await raw.consumer(f"{fresh_name}.c"))["num_ack_pending"] == 2
+    assert sorted([sequence(await pull.message()), sequence(await pull.message())]) == [1, 2]
+
+
+async def exhausted(raw: Raw, name: str) -> Msg:
+    """Have the only message of a work queue delivered as often as it may be, and return it once that is told."""
+    await raw.make_stream(name, retention="workqueue")
+    await raw.make_consumer(f"{name}.c", ack_wait=50 * MILLISECOND, max_deliver=1)
+    await raw.publish(f"{name}.a", b"1")
+    advisories = await raw.listen(f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{name}.c")
+    (message,) = await raw.take(f"{name}.c")
+    pull = await raw.pull(f"{name}.c", expires=250 * MILLISECOND)
+    advisory = json.loads((await advisories.next_msg(ANSWER_SECONDS)).data)
+    assert (advisory["stream_seq"], advisory["deliveries"]) == (1, 1)
+    assert await pull.status() == "408 Request Timeout"
+    assert advisories.pending_msgs == 0, "it is told once"
+    return message
+
+
+@pytest.mark.requirement("V-04")
+async def test_a_message_delivered_for_the_last_time_is_told_of_and_stays_in_a_work_queue_until_a_late_ack(
+    raw: Raw, fresh_name: str
+) -> None:
+    message = await exhausted(raw, fresh_name)
+    info = await raw.consumer(f"{fresh_name}.c")
+    assert (info["num_ack_pending"], info["num_pending"]) == (0, 0)
+    assert await raw.stored(fresh_name) == 1
+    await raw.answer(message, b"+ACK")
+    assert await raw.stored(fresh_name) == 0
+
+
+@pytest.mark.requirement("V-04")
+async def test_a_message_delivered_for_the_last_time_can_be_deleted_from_its_work_queue(
+    raw: Raw, fresh_name: str
+) -> None:
+    await exhausted(raw, fresh_name)
+    await raw.do(f"STREAM.MSG.DELETE.{fresh_name}", {"seq": 1})
+    assert await raw.stored(fresh_name) == 0
+
+
+@pytest.mark.requirement("V-05", "S-20")
+async def test_term_acks_a_message_and_its_reason_is_in_an_advisory(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name, retention="workqueue")
+    await raw.make_consumer(f"{fresh_name}.c")
+    advisories = await raw.listen(f"$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.{fresh_name}.c")
+    await raw.publish(f"{fresh_name}.a", b"1")
+    (message,) = await raw.take(f"{fresh_name}.c")
+    await raw.answer(message, b"+TERM cannot be read")
+    advisory = json.loads((await advisories.next_msg(ANSWER_SECONDS)).data)
+    assert (advisory["stream_seq"], advisory["reason"]) == (1, "cannot be read")
+    assert await raw.stored(fresh_name) == 0
+
+
+@pytest.mark.requirement("V-05")
+async def test_a_nak_is_told_in_an_advisory(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c")
+    advisories = await raw.listen(f"$JS.EVENT.ADVISORY.CONSUMER.MSG_NAKED.{fresh_name}.c")
+    await raw.publish(f"{fresh_name}.a", b"1")
+    (message,) = await raw.take(f"{fresh_name}.c")
+    await raw.answer(message, b"-NAK")
+    advisory = json.loads((await advisories.next_msg(ANSWER_SECONDS)).data)
+    assert (advisory["stream_seq"], advisory["deliveries"]) == (1, 1)
+
+
+@pytest.mark.requirement("V-06")
+async def test_an_ack_is_confirmed_though_another_reader_has_the_message_or_it_is_settled_already(
+    raw: Raw, fresh_name: str
+) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c", ack_wait=50 * MILLISECOND)
+    await raw.publish(f"{fresh_name}.a", b"1")
+    (first,) = await raw.take(f"{fresh_name}.c")
+    (second,) = await raw.take(f"{fresh_name}.c")  # it was delivered again, to someone else
+    assert deliveries(second) == 2
+    assert await confirmation(raw, first) == b""
+    assert (await raw.consumer(f"{fresh_name}.c"))["num_ack_pending"] == 0, "the stale ack counts"
+    assert await confirmation(raw, second) == b""
+
+
+@pytest.mark.requirement("V-06")
+async def test_an_ack_after_term_is_confirmed(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c")
+    await raw.publish(f"{fresh_name}.a", b"1")
+    (message,) = await raw.take(f"{fresh_name}.c")
+    await raw.answer(message, b"+TERM")
+    assert await confirmation(raw, message) == b""
+
+
+@pytest.mark.requirement("V-06")
+async def test_an_ack_after_the_last_delivery_is_confirmed(raw: Raw, fresh_name: str) -> None:
+    message = await exhausted(raw, fresh_name)
+    assert await confirmation(raw, message) == b""
+
+
+async def confirmation(raw: Raw, message: Msg) -> bytes:
+    payload: bytes = (await raw.client.request(message.reply, b"+ACK", timeout=ANSWER_SECONDS)).data
+    return payload
+
+
+@pytest.mark.requirement("V-07")
+async def test_max_ack_pending_holds_back_new_messages_but_not_those_delivered_again(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c", max_ack_pending=1, ack_wait=50 * MILLISECOND)
+    await raw.publish(f"{fresh_name}.a", b"1", b"2")
+    pull = await raw.pull(f"{fresh_name}.c", batch=10, expires=2_000 * MILLISECOND)
+    messages = [await pull.message() for _ in range(3)]
+    assert [(sequence(message), deliveries(message)) for message in messages] == [(1, 1), (1, 2), (1, 3)]
+
+
+@pytest.mark.requirement("V-08", "P-16")
+async def test_a_consumer_with_a_mere_name_is_deleted_when_no_one_has_used_it_for_a_while(
+    raw: Raw, fresh_name: str
+) -> None:
+    await raw.make_stream(fresh_name)
+    advisories = await raw.listen(f"$JS.EVENT.ADVISORY.CONSUMER.DELETED.{fresh_name}.named")
+    await raw.make_consumer(f"{fresh_name}.named", durable_name="", name="named", inactive_threshold=50 * MILLISECOND)
+    await advisories.next_msg(ANSWER_SECONDS)
+    assert await raw.refusal(f"CONSUMER.INFO.{fresh_name}.named") == 10014
+
+
+@pytest.mark.requirement("V-08")
+async def test_only_a_durable_consumer_outlives_five_seconds_without_use_by_default(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    named = await raw.make_consumer(f"{fresh_name}.named", durable_name="", name="named")
+    durable = await raw.make_consumer(f"{fresh_name}.durable")
+    assert (named.get("inactive_threshold"), durable.get("inactive_threshold")) == (5_000 * MILLISECOND, None)
+
+
+@pytest.mark.requirement("V-08")
+async def test_a_durable_consumer_inherits_its_streams_inactive_threshold(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name, consumer_limits={"inactive_threshold": 60_000 * MILLISECOND})
+    assert (await raw.make_consumer(f"{fresh_name}.c"))["inactive_threshold"] == 60_000 * MILLISECOND
+
+
+@pytest.mark.requirement("V-09")
+async def test_a_consumer_that_is_made_without_an_ack_policy_has_none(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    request = {"stream_name": fresh_name, "config": {"durable_name": "c"}}
+    assert (await raw.do(f"CONSUMER.CREATE.{fresh_name}.c", request))["config"]["ack_policy"] == "none"
+
+
+async def delivered_again(raw: Raw, name: str, payload: bytes) -> Sequence[int]:
+    """Answer the first of two messages with a payload, and return the sequences of what comes next at once."""
+    await raw.make_stream(name)
+    await raw.make_consumer(f"{name}.c")
+    await raw.publish(f"{name}.a", b"1", b"2")
+    (message,) = await raw.take(f"{name}.c")
+    await raw.client.publish(message.reply, payload)
+    await raw.answer(message, b"+WPI")  # answers are taken in turn, and nonsense is never confirmed
+    pull = await raw.pull(f"{name}.c", batch=3, no_wait=True, expires=0)
+    found = []
+    while (answer := await pull.next()).reply:
+        found.append(sequence(answer))
+    return found
+
+
+@pytest.mark.requirement("S-20")
+@pytest.mark.parametrize("payload", [b"", b"+ACK", b"+OK", b"+TERM", b"+TERM because"], ids=bytes.decode)
+async def test_these_answers_settle_a_message(raw: Raw, fresh_name: str, payload: bytes) -> None:
+    assert await delivered_again(raw, fresh_name, payload) == [2]
+    assert (await raw.consumer(f"{fresh_name}.c"))["num_ack_pending"] == 1
+
+
+@pytest.mark.requirement("S-20")
+async def test_a_nak_has_a_message_delivered_again_at_once(raw: Raw, fresh_name: str) -> None:
+    assert await delivered_again(raw, fresh_name, b"-NAK") == [1, 2]
+
+
+@pytest.mark.requirement("S-20")
+@pytest.mark.parametrize(
+    "payload",
+    [b"+WPI", b"-NAK 10s", b'-NAK {"delay": 10000000000}', b"+ack", b"ACK", b"nonsense", b"+ACK and more"],
+    ids=bytes.decode,
+)
+async def test_these_answers_leave_a_message_pending_and_nothing_is_said_of_those_that_are_no_answers(
+    raw: Raw, fresh_name: str, payload: bytes
+) -> None:
+    assert await delivered_again(raw, fresh_name, payload) == [2]
+    assert (await raw.consumer(f"{fresh_name}.c"))["num_ack_pending"] == 2
+
+
+@pytest.mark.requirement("S-20")
+async def test_next_acks_a_message_and_pulls_into_the_answers_own_reply_subject(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c")
+    await raw.publish(f"{fresh_name}.a", b"1", b"2")
+    (message,) = await raw.take(f"{fresh_name}.c")
+    inbox = raw.client.new_inbox()
+    answers = await raw.listen(inbox)
+    await raw.client.publish(message.reply, b"+NXT", reply=inbox)
+    assert sequence(await answers.next_msg(ANSWER_SECONDS)) == 2
+    assert (await raw.consumer(f"{fresh_name}.c"))["num_ack_pending"] == 1
+
+
+@pytest.mark.requirement("S-15", "S-16", "S-19", "X-12")
+async def test_ack_tokens_have_nine_parts_or_eleven_where_the_feature_flag_is_set(
+    raw: Raw, every_server: NatsServer, fresh_name: str
+) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c")
+    await raw.publish(f"{fresh_name}.a", b"1", b"2", b"3")
+    parts = (await raw.take(f"{fresh_name}.c"))[0].reply.split(".")
+    flagged = every_server.options.js_ack_fc_v2
+    assert (parts[:2], len(parts)) == (["$JS", "ACK"], 11 if flagged else 9)
+    where = 4 if flagged else 2
+    assert parts[where : where + 5] == [fresh_name, "c", "1", "1", "1"]
+    assert parts[-1] == "2"
+
+
+@pytest.mark.requirement("V-11")
+async def test_a_stream_deleted_and_made_again_at_once_is_refused_with_10049_if_at_all(
+    raw: Raw, fresh_name: str
+) -> None:
+    config = {"name": fresh_name, "subjects": [f"{fresh_name}.>"]}
+    for _ in range(50):
+        answer = await raw.api(f"STREAM.CREATE.{fresh_name}", config)
+        if "error" in answer:
+            assert answer["error"]["err_code"] == 10049
+            await raw.do(f"STREAM.CREATE.{fresh_name}", config)
+        await raw.do(f"STREAM.DELETE.{fresh_name}")

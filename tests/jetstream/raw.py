@@ -1,0 +1,159 @@
+"""A client without a client library: requests to a server's API and pulls, as JSON and as they are answered.
+
+With it tests show what servers do, whatever our own library makes of it. Knows subjects and bodies; judges nothing.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import TimeoutError as NatsTimeoutError
+
+from tests.testbed.nats.client import connection
+
+ANSWER_SECONDS = 5
+SILENCE_SECONDS = 0.1
+MILLISECOND = 1_000_000
+"""In nanoseconds, as the API has all durations."""
+
+
+class Raw:
+    """One connection to a server. Every method names its consumer as "STREAM.CONSUMER", as subjects do."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        version = client.connected_server_version
+        self.version = (version.major, version.minor)
+
+    async def api(self, operation: str, body: Mapping[str, Any] | bytes = b"") -> dict[str, Any]:
+        """Ask $JS.API and return the answer, whether it is an error or not."""
+        payload = body if isinstance(body, bytes) else json.dumps(body).encode()
+        reply = await self.client.request(f"$JS.API.{operation}", payload, timeout=ANSWER_SECONDS)
+        answer: dict[str, Any] = json.loads(reply.data)
+        return answer
+
+    async def do(self, operation: str, body: Mapping[str, Any] | bytes = b"") -> dict[str, Any]:
+        """Ask for what must be granted."""
+        answer = await self.api(operation, body)
+        assert "error" not in answer, f"{operation} {body!r}: {answer['error']}"
+        return answer
+
+    async def refusal(self, operation: str, body: Mapping[str, Any] | bytes = b"") -> int:
+        """Ask for what must be refused, and return the err_code."""
+        answer = await self.api(operation, body)
+        assert "error" in answer, f"{operation} {body!r} was granted: {answer}"
+        code: int = answer["error"]["err_code"]
+        return code
+
+    async def make_stream(self, name: str, **config: Any) -> None:  # noqa: ANN401 - configuration is JSON
+        """Make a stream in memory, of the subjects NAME.> if no others are given."""
+        defaults = {"name": name, "subjects": [f"{name}.>"], "storage": "memory"}
+        await self.do(f"STREAM.CREATE.{name}", {**defaults, **config})
+
+    async def make_consumer(self, of: str, **config: Any) -> dict[str, Any]:  # noqa: ANN401 - configuration is JSON
+        """Make a durable consumer with explicit acks, or as told, and return its configuration as the server has it."""
+        stream, _, name = of.partition(".")
+        wanted = {"durable_name": name, "ack_policy": "explicit", **config}
+        answer = await self.do(f"CONSUMER.CREATE.{of}", {"stream_name": stream, "config": wanted})
+        config_made: dict[str, Any] = answer["config"]
+        return config_made
+
+    async def refused_consumer(self, of: str, **config: Any) -> int:  # noqa: ANN401 - configuration is JSON
+        """Ask for a consumer as `make_consumer` does, and return the err_code that it is refused with."""
+        stream, _, name = of.partition(".")
+        wanted = {"durable_name": name, "ack_policy": "explicit", **config}
+        return await self.refusal(f"CONSUMER.CREATE.{of}", {"stream_name": stream, "config": wanted})
+
+    async def consumer(self, of: str) -> dict[str, Any]:
+        return await self.do(f"CONSUMER.INFO.{of}")
+
+    async def stored(self, stream: str) -> int:
+        """Return how many messages a stream holds."""
+        count: int = (await self.do(f"STREAM.INFO.{stream}"))["state"]["messages"]
+        return count
+
+    async def publish(self, subject: str, *payloads: bytes, headers: dict[str, str] | None = None) -> None:
+        """Store messages, and wait until the stream has them."""
+        for payload in payloads:
+            answer = json.loads((await self.client.request(subject, payload, ANSWER_SECONDS, headers=headers)).data)
+            assert "error" not in answer, answer
+
+    async def pull(self, of: str, **body: Any) -> "Pull":  # noqa: ANN401 - the body is JSON
+        """Publish a pull: one message, half a second, unless told otherwise."""
+        return await self.pull_raw(of, json.dumps({"batch": 1, "expires": 500 * MILLISECOND, **body}).encode())
+
+    async def pull_raw(self, of: str, body: bytes, *, inbox: str = "") -> "Pull":
+        inbox = inbox or self.client.new_inbox()
+        answers = await self.client.subscribe(inbox)
+        await self.client.publish(f"$JS.API.CONSUMER.MSG.NEXT.{of}", body, reply=inbox)
+        return Pull(answers)
+
+    async def take(self, of: str, count: int = 1, **body: Any) -> Sequence[Msg]:  # noqa: ANN401 - the body is JSON
+        """Pull messages that are there."""
+        pull = await self.pull(of, **{"batch": count, **body})
+        return [await pull.message() for _ in range(count)]
+
+    async def answer(self, message: Msg, payload: bytes) -> None:
+        """Send an ack, or another answer, and wait until the server has confirmed it."""
+        await self.client.request(message.reply, payload, timeout=ANSWER_SECONDS)
+
+    async def listen(self, subject: str) -> Subscription:
+        answers = await self.client.subscribe(subject)
+        await self.client.flush()
+        return answers
+
+
+class Pull:
+    """What is answered to a pull."""
+
+    def __init__(self, answers: Subscription) -> None:
+        self._answers = answers
+
+    async def next(self, seconds: float = ANSWER_SECONDS) -> Msg:
+        return await self._answers.next_msg(seconds)
+
+    async def message(self) -> Msg:
+        answer = await self.next()
+        assert status(answer) is None, f"not a message but {status(answer)}"
+        return answer
+
+    async def status(self) -> str:
+        """Return the next answer's status and description, such as "404 No Messages"."""
+        return status(await self.next()) or "a message"
+
+    async def is_silent(self, seconds: float = SILENCE_SECONDS) -> bool:
+        """Tell whether nothing at all comes for a while."""
+        try:
+            await self._answers.next_msg(seconds)
+        except NatsTimeoutError:
+            return True
+        return False
+
+
+def status(answer: Msg) -> str | None:
+    """Return what a status says; None of a message."""
+    headers = answer.headers or {}
+    if "Status" not in headers:
+        return None
+    return f"{headers['Status']} {headers.get('Description', '')}".strip()
+
+
+def sequence(message: Msg) -> int:
+    """Return a message's place in its stream, from its ack token of either version."""
+    return message.metadata.sequence.stream
+
+
+def deliveries(message: Msg) -> int:
+    """Return how many times a message has been delivered, this one included."""
+    count: int = message.metadata.num_delivered
+    return count
+
+
+@asynccontextmanager
+async def connected(**arguments: Any) -> AsyncIterator[Raw]:  # noqa: ANN401 - nats-py has their types
+    async with connection(**arguments) as client:
+        yield Raw(client)
