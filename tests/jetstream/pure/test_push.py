@@ -1,8 +1,8 @@
 """What a push subscription answers and notices, each rule by itself, without a server."""
 
 import pytest
-from penstock_jetstream.core.push import Action, End, Publish, Push, Pushed, Raise, Report, Verify, WakeAt
 
+from penstock_jetstream.core.push import Action, End, Publish, Push, Pushed, Raise, Report, Verify, WakeAt
 from penstock_jetstream.errors import (
     ConsumerDeletedError,
     GapError,
