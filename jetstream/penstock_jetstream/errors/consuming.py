@@ -4,7 +4,7 @@ Knows the sentence and the advice of each. Does not know statuses (core has thei
 consumption and which are only reported.
 """
 
-from penstock_jetstream.errors.family import JetStreamError
+from penstock_jetstream.errors.family import JetStreamError, LinkError, RequestTimeoutError
 
 
 class ConsumeError(JetStreamError):
@@ -146,3 +146,41 @@ class HeartbeatMissedError(ConsumeError):
             "and whether the consumer still exists.",
         )
         self.silent_seconds = silent_seconds
+
+
+class PinTimeoutError(ConsumeError):
+    """A pin can time out while one request of its holder lasts."""
+
+    def __init__(self, *, stream: str, consumer: str, expires_seconds: float, timeout_seconds: float) -> None:
+        super().__init__(
+            f"Pulls from consumer {consumer} of stream {stream} last {expires_seconds:g} s, and its pin times out "
+            f"after {timeout_seconds:g} s without a new one: a quiet client may lose it.",
+            stream=stream,
+            consumer=consumer,
+            advice="Let expires_seconds be at most half of the consumer's priority_timeout.",
+        )
+
+
+class PullUnansweredError(ConsumeError, RequestTimeoutError):
+    """Neither messages nor a status came until well after the pull request had expired."""
+
+    def __init__(self, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"A pull from consumer {consumer} of stream {stream} was not answered, not even when it had expired.",
+            stream=stream,
+            consumer=consumer,
+            advice="Look at the link, and whether too many requests wait at the consumer (num_waiting, max_waiting).",
+        )
+
+
+class PullWithoutLinkError(ConsumeError, LinkError):
+    """There was no link to the servers when the time of a fetch was over."""
+
+    def __init__(self, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"There was no link to the servers when the time to fetch from consumer {consumer} of stream {stream} "
+            "was over.",
+            stream=stream,
+            consumer=consumer,
+            advice="Wait for the connection, or allow more time.",
+        )
