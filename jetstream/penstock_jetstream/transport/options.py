@@ -1,0 +1,22 @@
+"""How patient a connection is, and how much it holds. The defaults suit a data centre."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What rarely needs another value."""
+
+    connect_timeout_seconds: float = 5
+    """For each step on the way to a server: its address, its greeting, TLS, its answer to CONNECT."""
+    ping_interval_seconds: float = 3
+    """A dead peer is found within three of these."""
+    close_timeout_seconds: float = 5
+    """How long close() tries to get out what waits to be sent."""
+    first_backoff_seconds: float = 0.1
+    """The most that is waited after the first fruitless round over all servers; it doubles with each."""
+    most_backoff_seconds: float = 5
+    max_pending_bytes: int = 64 << 20
+    """How much may wait to be sent, before publishing fails."""
+    read_moderation_seconds: float = 0
+    """While there are subscriptions for blocks, how long to wait after a small read: fewer reads cost less."""
