@@ -15,12 +15,12 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock_jetstream.core.actions import End, Report, Verify, WakeAt
 from penstock_jetstream.errors import (
     ConsumeError,
     ConsumerDeletedError,
     GapError,
     HeartbeatMissedError,
-    JetStreamError,
     UnknownStatusError,
 )
 
@@ -44,36 +44,10 @@ class Publish:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Tell of it; messages go on coming."""
-
-    error: JetStreamError
-
-
-@dataclass(frozen=True, slots=True)
 class Raise:
     """Whoever waits for messages gets this error, after those that came before it."""
 
     error: ConsumeError
-
-
-@dataclass(frozen=True, slots=True)
-class Verify:
-    """Ask whether the consumer still exists: a push consumer that is deleted tells nobody."""
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """Nothing more will come."""
-
-    error: ConsumeError
-
-
-@dataclass(frozen=True, slots=True)
-class WakeAt:
-    """Call `tick` at this time; it takes the place of any time that was told before."""
-
-    time: float
 
 
 Action = Publish | Report | Raise | Verify | End | WakeAt
@@ -165,8 +139,10 @@ class Push:
         )
         return [Report(missed), Verify(), *self._wake()]
 
-    def missing(self) -> list[Action]:
-        """End: there is no such consumer any more."""
+    def verified(self, *, exists: bool) -> list[Action]:
+        """Take the answer to `Verify`: a deleted push consumer tells nobody. Who could not ask says that it exists."""
+        if exists:
+            return []
         return [End(ConsumerDeletedError(stream=self._pushed.stream, consumer=self._pushed.consumer))]
 
     def _wake(self) -> list[Action]:

@@ -38,6 +38,12 @@ def rfc3339(time: datetime) -> str:
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def rfc3339_in_full(time_ns: int) -> str:
+    """Write nanoseconds since 1970 for the server: none of them is lost."""
+    seconds, rest = divmod(time_ns, NANOSECONDS_PER_SECOND)
+    return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%S}.{rest:0{_NANOSECONDS_DIGITS}d}Z"
+
+
 def whole_nanoseconds(seconds: float) -> int:
     """Return a duration as the server wants it."""
     return round(seconds * NANOSECONDS_PER_SECOND)

@@ -47,6 +47,7 @@ from penstock_jetstream.errors.subscribing import (
     DuplicateSubscriptionError,
     GapError,
     NoMatchingStreamError,
+    StreamRestartedError,
     SubscriptionError,
 )
 
@@ -83,6 +84,7 @@ __all__ = [
     "RequestTimeoutError",
     "RequiredLevelError",
     "RetryableError",
+    "StreamRestartedError",
     "SubscriptionError",
     "UnknownStatusError",
     "UsageError",

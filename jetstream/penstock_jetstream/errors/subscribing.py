@@ -55,3 +55,19 @@ class GapError(SubscriptionError):
         )
         self.expected = expected
         self.got = got
+
+
+class StreamRestartedError(SubscriptionError):
+    """The stream is not the one that it was: it was made anew, or has lost its last messages.
+
+    An ordered consumer goes on with what was stored after the last message that it handed over.
+    """
+
+    def __init__(self, stream: str, *, is_other: bool) -> None:
+        what = "was deleted and made anew" if is_other else "has lost its last messages, and counts them anew"
+        super().__init__(
+            f"Stream {stream} {what}; reading goes on after the last message that was handed over.",
+            stream=stream,
+            advice="" if is_other else "With file storage, and replicas, a stream outlives a restart of its server.",
+        )
+        self.is_other = is_other

@@ -2,7 +2,8 @@
 
 import pytest
 
-from penstock_jetstream.core.push import Action, End, Publish, Push, Pushed, Raise, Report, Verify, WakeAt
+from penstock_jetstream.core.actions import End, Report, Verify, WakeAt
+from penstock_jetstream.core.push import Action, Publish, Push, Pushed, Raise
 from penstock_jetstream.errors import (
     ConsumerDeletedError,
     GapError,
@@ -77,8 +78,11 @@ class TestHeartbeats:
         assert machine.connected(10) == []
         assert machine.tick(1000) == []
 
+    def test_an_alarm_that_finds_the_consumer_there_goes_on(self) -> None:
+        assert pushed().verified(exists=True) == []
+
     def test_an_alarm_that_finds_the_consumer_gone_ends_the_subscription_with_an_error(self) -> None:
-        (end,) = pushed().missing()
+        (end,) = pushed().verified(exists=False)
         assert isinstance(end, End)
         assert isinstance(end.error, ConsumerDeletedError)
 

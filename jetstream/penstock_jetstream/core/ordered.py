@@ -1,0 +1,236 @@
+"""An ordered consumer: all messages of a stream, in order, each once, whatever gets lost on the way (ADR-17).
+
+It is a row of short-lived consumers, one at a time. When anything is not as it should be, the one at hand is dropped
+with all that came from it, and the next begins right after the last message that was handed over.
+
+                   ┌──────────────────────────── tick ───────────────────────────┐
+                   ▼                                                             │
+     start ──▶  LOOKING ──▶ CREATING ──▶ READING ── gap, silence, deleted, … ──▶ WAITING
+             (is the stream   │                                                  ▲
+              still the one   └───────────────────── refused ────────────────────┘
+              we know?)             (the first time: the end)
+
+Knows what is next in the order, when a consumer must be replaced, from where its successor starts, and how long to wait
+before. Does not know pulls (core/consume.py), sockets, clocks or messages. What belongs to a consumer that was dropped
+meanwhile is told apart by its number.
+
+Between a loss and the next attempt no time passes if the consumer had been of use; otherwise 1, 2, 4, 8, 10, 10 … s.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from penstock_jetstream.core.actions import End, Report, WakeAt
+from penstock_jetstream.core.ordered_options import OrderedOptions, Start, consumer_config, first_start
+from penstock_jetstream.core.times import rfc3339_in_full
+from penstock_jetstream.errors import GapError, JetStreamError, StreamRestartedError
+
+FIRST_WAIT_SECONDS = 1.0
+LONGEST_WAIT_SECONDS = 10.0
+DOUBLINGS_MAX = 5
+"""More would be waited for no longer."""
+
+BY_SEQUENCE = "by_start_sequence"
+
+
+class State(Enum):
+    """Where it stands."""
+
+    NEW = auto()
+    LOOKING = auto()
+    CREATING = auto()
+    READING = auto()
+    WAITING = auto()
+    ENDED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class LookAtStream:
+    """Ask for the info of the stream, and call `stream_seen` or `stream_not_seen`. Other actions do not wait for it."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Create the consumer, and call `created` or `refused`."""
+
+    number: int
+    config: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Pull from the consumer."""
+
+    number: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Stop pulling, throw away what is not handed over, and delete the consumer, whether or not that works."""
+
+    name: str
+
+
+Action = LookAtStream | Create | Read | Drop | Report | WakeAt | End
+
+
+class Ordered:
+    """The machine."""
+
+    def __init__(self, options: OrderedOptions) -> None:
+        self._options = options
+        self.state = State.NEW
+        self.number = 0
+        """Of the consumer at hand, or the one about to be made."""
+        self._start = first_start(options)
+        self._passed_sequence = 0
+        """Of the stream, which therefore had it: nothing up to it is wanted any more."""
+        self._handed_timestamp_ns = 0
+        self._next_delivery = 1
+        self._stream_created = ""
+        self._failures = 0
+        """Consumers in a row that were of no use."""
+        self._reading_since = 0.0
+        self._linked = True
+
+    @property
+    def name(self) -> str:
+        return f"{self._options.name_prefix}_{self.number}"
+
+    def start(self) -> list[Action]:
+        """Make the first consumer. Which stream it is of is asked meanwhile, to be compared with later."""
+        self.number = 1
+        return [LookAtStream(self.number), *self._create()]
+
+    # What comes of what was asked for
+
+    def stream_seen(self, number: int, created: str, last_sequence: int) -> list[Action]:
+        known, self._stream_created = self._stream_created, self._stream_created or created
+        if self.state is not State.LOOKING or number != self.number:
+            return []
+        self._stream_created = created
+        is_other = known not in ("", created)
+        if not is_other and last_sequence >= self._passed_sequence:
+            return self._create()
+        self._start = self._start_in_changed_stream()
+        self._passed_sequence = 0
+        return [Report(StreamRestartedError(self._options.stream, is_other=is_other)), *self._create()]
+
+    def stream_not_seen(self, number: int) -> list[Action]:
+        """Go on without: who may consume may not be allowed to ask, and what else is wrong shows when creating."""
+        return self._create() if self.state is State.LOOKING and number == self.number else []
+
+    def created(self, number: int, delivered_stream_sequence: int | None, now: float) -> list[Action]:
+        """Read it. Where it starts is known from now on: what lies before counts as delivered."""
+        if self.state is not State.CREATING or number != self.number:
+            return []
+        self.state = State.READING
+        self._reading_since = now
+        self._next_delivery = 1
+        if delivered_stream_sequence is not None and self._start.policy not in ("last_per_subject", BY_SEQUENCE):
+            self._passed_sequence = delivered_stream_sequence
+            self._start = Start(BY_SEQUENCE, delivered_stream_sequence + 1)
+        return [Read(number, self.name)]
+
+    def refused(self, number: int, error: JetStreamError, now: float) -> list[Action]:
+        """Try again; but if it never worked, what was asked for is wrong, and the caller is there to hear it."""
+        if self.state is not State.CREATING or number != self.number:
+            return []
+        if number == 1:
+            self.state = State.ENDED
+            return [End(error)]
+        return [Report(error), *self._wait(now)]
+
+    # What comes from the consumer
+
+    def is_next(self, number: int, delivery: int) -> bool:
+        """Take a message if it is the next one; otherwise it is `out_of_order`."""
+        if delivery != self._next_delivery or number != self.number or self.state is not State.READING:
+            return False
+        self._next_delivery += 1
+        return True
+
+    def out_of_order(self, number: int, delivery: int, now: float) -> list[Action]:
+        return self.troubled(number, self._gap(delivery), now)
+
+    def heartbeat(self, number: int, last_delivery: int, now: float) -> list[Action]:
+        """Notice that the last messages were lost, or the consumer reset, though nothing follows that would tell."""
+        if last_delivery + 1 == self._next_delivery:
+            return []
+        return self.troubled(number, self._gap(last_delivery + 1), now)
+
+    def troubled(self, number: int, error: JetStreamError | None, now: float) -> list[Action]:
+        """Replace the consumer: it is not known to deliver any more what comes next."""
+        if self.state is not State.READING or number != self.number:
+            return []
+        actions: list[Action] = [] if error is None else [Report(error)]
+        actions.append(Drop(self.name))
+        if self._next_delivery > 1 or now - self._reading_since >= LONGEST_WAIT_SECONDS:
+            self._failures = 0
+        return actions + (self._wait(now) if self._failures else self._next(failures=1))
+
+    # What comes from the user, the link and the clock
+
+    def handed(self, stream_sequence: int, timestamp_ns: int) -> None:
+        """Remember that all up to this message has been handed over."""
+        self._start = Start(BY_SEQUENCE, stream_sequence + 1)
+        self._passed_sequence = stream_sequence
+        self._handed_timestamp_ns = timestamp_ns
+
+    def disconnected(self) -> list[Action]:
+        """Do nothing until the link is back: what is buffered is in order, and may be handed over."""
+        self._linked = False
+        return []
+
+    def reconnected(self, now: float) -> list[Action]:
+        """Begin anew: what was sent over the old link is lost, and perhaps the consumer with its server."""
+        self._linked = True
+        self._failures = 0
+        if self.state is State.WAITING:
+            return self._next(failures=1)
+        return self.troubled(self.number, None, now)
+
+    def tick(self, now: float) -> list[Action]:
+        del now
+        return self._next() if self.state is State.WAITING and self._linked else []
+
+    def stop(self) -> list[Action]:
+        before, self.state = self.state, State.ENDED
+        if before is State.ENDED:
+            return []
+        return [Drop(self.name), End()] if before in (State.CREATING, State.READING) else [End()]
+
+    # Decisions
+
+    def _next(self, failures: int = 0) -> list[Action]:
+        self._failures += failures
+        self.number += 1
+        self.state = State.LOOKING
+        return [LookAtStream(self.number)]
+
+    def _create(self) -> list[Action]:
+        self.state = State.CREATING
+        return [Create(self.number, consumer_config(self._options, self.name, self._start))]
+
+    def _wait(self, now: float) -> list[Action]:
+        self.state = State.WAITING
+        doublings = min(self._failures, DOUBLINGS_MAX) - 1
+        self._failures += 1
+        return [WakeAt(now + min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS))]
+
+    def _start_in_changed_stream(self) -> Start:
+        """Return where to go on in a stream that was made anew, or has lost its end: after what we have seen.
+
+        Its sequences tell nothing any more. What was stored after the last message that was handed over is new.
+        """
+        if self._handed_timestamp_ns:
+            return Start("by_start_time", time=rfc3339_in_full(self._handed_timestamp_ns + 1))
+        first = first_start(self._options)
+        return Start("all") if first.policy in ("last", "new") else first
+
+    def _gap(self, delivery: int) -> GapError:
+        return GapError(stream=self._options.stream, consumer=self.name, expected=self._next_delivery, got=delivery)

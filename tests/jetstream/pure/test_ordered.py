@@ -1,0 +1,372 @@
+"""When an ordered consumer is replaced, by what, and how soon: each rule by itself, without a server."""
+
+# ruff: noqa: ANN401 - options and fields are given by their names, and have types where they are declared
+
+from typing import Any
+
+import pytest
+
+from penstock_jetstream.core.actions import End, Report, WakeAt
+from penstock_jetstream.core.ordered import (
+    Action,
+    Create,
+    Drop,
+    LookAtStream,
+    Ordered,
+    Read,
+    State,
+)
+from penstock_jetstream.core.ordered_options import OrderedOptions, consumer_config, first_start, heartbeat_seconds
+from penstock_jetstream.errors import (
+    ConsumerDeletedError,
+    GapError,
+    HeartbeatMissedError,
+    JetStreamError,
+    NoLeaderOrMissingError,
+    StreamRestartedError,
+    UsageError,
+)
+
+CREATED = "2026-01-01T00:00:00Z"
+LONG_AFTER = 1000.0
+
+
+def options(**given: Any) -> OrderedOptions:
+    return OrderedOptions(**{"stream": "ORDERS", "name_prefix": "order", **given})
+
+
+def reading(*, floor: int = 0, now: float = 0, **given: Any) -> Ordered:
+    """Return a machine whose first consumer is being read."""
+    machine = Ordered(options(**given))
+    machine.start()
+    machine.stream_seen(1, CREATED, 100)
+    assert machine.created(1, floor, now) == [Read(1, "order_1")]
+    return machine
+
+
+def hand_over(machine: Ordered, *stream_sequences: int, number: int = 1) -> None:
+    """Let messages come, the deliveries 1, 2, … of the consumer, and be handed over."""
+    for delivery, sequence in enumerate(stream_sequences, start=1):
+        assert machine.is_next(number, delivery)
+        machine.handed(sequence, sequence * 1000)
+
+
+def start_of(actions: list[Action]) -> dict[str, Any]:
+    """Return from where the consumer starts that is to be created."""
+    (create,) = [action for action in actions if isinstance(action, Create)]
+    return {name: value for name, value in create.config.items() if name in ("deliver_policy", *START)}
+
+
+START = ("opt_start_seq", "opt_start_time")
+
+
+def deleted() -> JetStreamError:
+    return ConsumerDeletedError(stream="ORDERS", consumer="order_1")
+
+
+class TestOptions:
+    @pytest.mark.requirement("O-05")
+    def test_what_is_needed_for_order_is_forced(self) -> None:
+        config = consumer_config(options(), "order_1", first_start(options()))
+        assert config == {
+            "name": "order_1",
+            "ack_policy": "none",
+            "max_deliver": 1,
+            "mem_storage": True,
+            "num_replicas": 1,
+            "deliver_policy": "all",
+            "inactive_threshold": 300_000_000_000,
+        }
+
+    @pytest.mark.requirement("O-05", "O-06")
+    @pytest.mark.parametrize(("expires", "heartbeat"), [(30, 5), (10, 5), (4, 2)])
+    def test_the_heartbeat_is_5_s_or_half_of_what_a_request_lasts(self, expires: float, heartbeat: float) -> None:
+        assert heartbeat_seconds(expires) == heartbeat
+
+    @pytest.mark.requirement("O-03", "O-04")
+    @pytest.mark.parametrize(
+        "config",
+        [
+            {"durable_name": "etl"},
+            {"deliver_subject": "deliver.here"},
+            {"deliver_group": "workers"},
+            {"num_replicas": 3},
+            {"num_replicas": 1},
+            {"ack_policy": "explicit"},
+            {"max_deliver": 2},
+            {"flow_control": False},
+            {"mem_storage": False},
+            {"name": "mine"},
+            {"priority_groups": ["one"]},
+        ],
+        ids=str,
+    )
+    def test_what_would_break_the_order_is_refused_before_any_request(self, config: dict[str, Any]) -> None:
+        with pytest.raises(UsageError, match=next(iter(config))):
+            options(config=config)
+
+    @pytest.mark.parametrize("name", ["deliver_policy", "filter_subject", "filter_subjects", *START])
+    def test_what_has_an_argument_of_its_own_is_not_given_twice(self, name: str) -> None:
+        with pytest.raises(UsageError, match=name):
+            options(config={name: "orders.>"})
+
+    @pytest.mark.requirement("O-04")
+    def test_what_is_forced_anyway_may_be_said(self) -> None:
+        said = options(config={"ack_policy": "none", "max_deliver": 1, "mem_storage": True})
+        assert consumer_config(said, "order_1", first_start(said)) == consumer_config(
+            options(), "order_1", first_start(options())
+        )
+
+    def test_everything_else_is_the_callers(self) -> None:
+        wanted = options(
+            filter_subjects=["orders.eu"],
+            deliver_policy="by_start_time",
+            opt_start_time=CREATED,
+            config={"headers_only": True, "inactive_threshold": 1},
+        )
+        config = consumer_config(wanted, "order_1", first_start(wanted))
+        assert (config["filter_subject"], config["opt_start_time"]) == ("orders.eu", CREATED)
+        assert (config["headers_only"], config["inactive_threshold"]) == (True, 1)
+
+    def test_several_filters_are_a_list(self) -> None:
+        wanted = options(filter_subjects=["orders.eu", "orders.us"])
+        config = consumer_config(wanted, "order_1", first_start(wanted))
+        assert config["filter_subjects"] == ["orders.eu", "orders.us"]
+        assert "filter_subject" not in config
+
+
+class TestOrder:
+    @pytest.mark.requirement("O-06")
+    def test_the_first_consumer_is_made_at_once_and_numbered(self) -> None:
+        look, create = Ordered(options()).start()
+        assert look == LookAtStream(1)
+        assert isinstance(create, Create)
+        assert create.config["name"] == "order_1"
+
+    @pytest.mark.requirement("O-01")
+    def test_messages_in_order_are_taken(self) -> None:
+        machine = reading()
+        assert [machine.is_next(1, delivery) for delivery in (1, 2, 3)] == [True, True, True]
+
+    @pytest.mark.requirement("O-01")
+    def test_after_a_gap_a_new_consumer_starts_behind_the_last_message_that_was_handed_over(self) -> None:
+        """What is buffered is read again: so nothing that is kept can grow, whatever happens while the user is slow."""
+        machine = reading()
+        hand_over(machine, 10, 20)
+        assert machine.is_next(1, 3)  # it is buffered
+        assert not machine.is_next(1, 5)
+        report, drop, look = machine.out_of_order(1, 5, 0)
+        assert isinstance(report, Report)
+        assert isinstance(report.error, GapError)
+        assert (report.error.expected, report.error.got) == (4, 5)
+        assert (drop, look) == (Drop("order_1"), LookAtStream(2))
+        actions = machine.stream_seen(2, CREATED, 100)
+        assert start_of(actions) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 21}
+        assert machine.created(2, 20, 0) == [Read(2, "order_2")]
+        hand_over(machine, 30, number=2)
+
+    @pytest.mark.requirement("O-01")
+    def test_a_heartbeat_tells_that_the_last_messages_were_lost(self) -> None:
+        machine = reading()
+        hand_over(machine, 10)
+        assert machine.heartbeat(1, 1, 0) == []
+        assert Drop("order_1") in machine.heartbeat(1, 2, 0)
+
+    @pytest.mark.requirement("O-02")
+    @pytest.mark.parametrize(
+        "error",
+        [
+            HeartbeatMissedError(stream="ORDERS", consumer="order_1", silent_seconds=10),
+            deleted(),
+            NoLeaderOrMissingError(stream="ORDERS", consumer="order_1"),
+        ],
+        ids=lambda error: type(error).__name__,
+    )
+    def test_whatever_befalls_the_consumer_is_told_and_a_new_one_made(self, error: JetStreamError) -> None:
+        machine = reading()
+        assert machine.troubled(1, error, LONG_AFTER) == [Report(error), Drop("order_1"), LookAtStream(2)]
+
+    @pytest.mark.requirement("O-07", "X-14")
+    @pytest.mark.parametrize("seen_by", ["message", "heartbeat"])
+    def test_a_consumer_that_somebody_reset_is_replaced(self, seen_by: str) -> None:
+        machine = reading()
+        hand_over(machine, 10, 20)
+        assert not machine.is_next(1, 1)
+        again = machine.out_of_order(1, 1, 0) if seen_by == "message" else machine.heartbeat(1, 0, 0)
+        assert again[1:] == [Drop("order_1"), LookAtStream(2)]
+
+    @pytest.mark.requirement("O-06")
+    def test_when_the_link_is_back_a_new_consumer_takes_over(self) -> None:
+        machine = reading()
+        hand_over(machine, 10)
+        assert machine.disconnected() == []
+        assert machine.is_next(1, 2)  # it was buffered, and may be handed over meanwhile
+        machine.handed(20, 0)
+        assert machine.reconnected(0) == [Drop("order_1"), LookAtStream(2)]
+        assert start_of(machine.stream_seen(2, CREATED, 100))["opt_start_seq"] == 21
+
+    def test_what_belongs_to_a_consumer_that_was_dropped_is_ignored(self) -> None:
+        machine = reading()
+        machine.troubled(1, None, LONG_AFTER)
+        machine.stream_seen(2, CREATED, 100)
+        machine.created(2, 0, LONG_AFTER)
+        assert not machine.is_next(1, 1)
+        assert machine.out_of_order(1, 1, LONG_AFTER) == []
+        assert machine.heartbeat(1, 7, LONG_AFTER) == []
+        assert machine.troubled(1, None, LONG_AFTER) == []
+        assert machine.created(1, 0, LONG_AFTER) == []
+        assert machine.is_next(2, 1)
+
+
+class TestStart:
+    @pytest.mark.parametrize("policy", ["new", "last"])
+    def test_what_is_new_is_settled_by_the_first_consumer(self, policy: str) -> None:
+        """The next one would otherwise find what came between them old."""
+        machine = reading(deliver_policy=policy, floor=41)
+        machine.troubled(1, None, LONG_AFTER)
+        actions = machine.stream_seen(2, CREATED, 100)
+        assert start_of(actions) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 42}
+
+    def test_the_last_of_each_subject_is_asked_for_anew_until_one_was_handed_over(self) -> None:
+        machine = reading(deliver_policy="last_per_subject", filter_subjects=["orders.*"])
+        machine.troubled(1, None, LONG_AFTER)
+        assert start_of(machine.stream_seen(2, CREATED, 100)) == {"deliver_policy": "last_per_subject"}
+        machine.created(2, 0, LONG_AFTER)
+        hand_over(machine, 10, number=2)
+        machine.troubled(2, None, LONG_AFTER)
+        assert start_of(machine.stream_seen(3, CREATED, 100))["opt_start_seq"] == 11
+
+    def test_a_sequence_that_the_stream_has_not_reached_yet_is_waited_for(self) -> None:
+        machine = reading(deliver_policy="by_start_sequence", opt_start_seq=5000, floor=4999)
+        machine.troubled(1, None, LONG_AFTER)
+        actions = machine.stream_seen(2, CREATED, 100)
+        assert start_of(actions) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 5000}
+
+
+class TestAStreamThatChanged:
+    """By sequence, the next consumer would wait until the stream has as many messages as before: silently."""
+
+    @staticmethod
+    def next_after(machine: Ordered, created: str, last_sequence: int) -> list[Action]:
+        machine.troubled(1, None, LONG_AFTER)
+        report, create = machine.stream_seen(2, created, last_sequence)
+        assert isinstance(report, Report)
+        assert isinstance(report.error, StreamRestartedError)
+        return [create]
+
+    @pytest.mark.parametrize("last_sequence", [0, 500])
+    def test_that_was_made_anew_is_read_from_the_time_where_we_were(self, last_sequence: int) -> None:
+        machine = reading()
+        hand_over(machine, 100)
+        actions = self.next_after(machine, "2026-02-02T00:00:00Z", last_sequence)
+        time = "1970-01-01T00:00:00.000100001Z"
+        assert start_of(actions) == {"deliver_policy": "by_start_time", "opt_start_time": time}
+
+    def test_that_lost_its_end_is_read_from_the_time_where_we_were(self) -> None:
+        """As one in memory does when its server restarts."""
+        machine = reading()
+        hand_over(machine, 100)
+        assert start_of(self.next_after(machine, CREATED, 99))["deliver_policy"] == "by_start_time"
+
+    @pytest.mark.parametrize(("policy", "then"), [("new", "all"), ("last_per_subject", "last_per_subject")])
+    def test_before_anything_was_handed_over_has_nothing_old(self, policy: str, then: str) -> None:
+        machine = reading(deliver_policy=policy, filter_subjects=["orders.>"], floor=41)
+        assert start_of(self.next_after(machine, "2026-02-02T00:00:00Z", 3)) == {"deliver_policy": then}
+
+    def test_is_told_once(self) -> None:
+        machine = reading()
+        hand_over(machine, 100)
+        self.next_after(machine, "2026-02-02T00:00:00Z", 3)
+        machine.created(2, 1, LONG_AFTER)
+        machine.troubled(2, None, 2 * LONG_AFTER)
+        (create,) = machine.stream_seen(3, "2026-02-02T00:00:00Z", 3)
+        assert start_of([create]) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 2}
+
+    def test_or_not_is_no_matter_where_it_may_not_be_looked_at(self) -> None:
+        machine = reading()
+        hand_over(machine, 100)
+        machine.troubled(1, None, LONG_AFTER)
+        assert start_of(machine.stream_not_seen(2))["opt_start_seq"] == 101
+
+
+class TestPace:
+    @pytest.mark.requirement("O-06")
+    def test_attempts_that_fail_wait_1_2_4_8_and_then_10_seconds_for_ever(self) -> None:
+        machine = reading()
+        actions = machine.troubled(1, None, LONG_AFTER)
+        waits = []
+        now = LONG_AFTER
+        for _ in range(7):
+            machine.stream_not_seen(machine.number)
+            error = deleted()
+            report, wake = machine.refused(machine.number, error, now)
+            assert report == Report(error)
+            assert isinstance(wake, WakeAt)
+            waits.append(wake.time - now)
+            now = wake.time
+            actions = machine.tick(now)
+            assert actions == [LookAtStream(machine.number)]
+        assert waits == [1, 2, 4, 8, 10, 10, 10]
+
+    @pytest.mark.requirement("O-06")
+    def test_consumers_that_are_of_no_use_are_not_replaced_in_a_hot_loop(self) -> None:
+        """As when each request is refused: the first is replaced at once, the others after longer and longer."""
+        machine = reading()
+        waits = []
+        now = 0.0
+        for number in range(1, 6):
+            actions = machine.troubled(number, None, now)
+            if isinstance(wake := actions[-1], WakeAt):
+                waits.append(wake.time - now)
+                now = wake.time
+                machine.tick(now)
+            machine.stream_seen(number + 1, CREATED, 100)
+            machine.created(number + 1, 0, now)
+        assert waits == [1, 2, 4, 8]
+
+    @pytest.mark.parametrize("use", ["a message", "a long life"])
+    def test_a_consumer_that_was_of_use_is_replaced_at_once(self, use: str) -> None:
+        machine = reading()
+        machine.troubled(1, None, 0)
+        machine.stream_seen(2, CREATED, 100)
+        machine.created(2, 0, 0)
+        if use == "a message":
+            assert machine.is_next(2, 1)
+        now = 0 if use == "a message" else 10
+        assert machine.troubled(2, None, now) == [Drop("order_2"), LookAtStream(3)]
+
+    def test_nothing_is_tried_without_a_link_and_all_at_once_when_it_is_back(self) -> None:
+        machine = reading()
+        machine.troubled(1, None, LONG_AFTER)
+        machine.disconnected()
+        machine.stream_not_seen(2)
+        machine.refused(2, deleted(), LONG_AFTER)
+        assert machine.tick(2 * LONG_AFTER) == []
+        assert machine.reconnected(2 * LONG_AFTER) == [LookAtStream(3)]
+
+    def test_a_consumer_that_could_never_be_made_is_the_callers_error(self) -> None:
+        machine = Ordered(options())
+        machine.start()
+        error = deleted()
+        assert machine.refused(1, error, 0) == [End(error)]
+        assert machine.state is State.ENDED
+
+
+class TestStop:
+    def test_it_ends_and_takes_its_consumer_with_it(self) -> None:
+        machine = reading()
+        assert machine.stop() == [Drop("order_1"), End()]
+        assert machine.stop() == []
+
+    def test_a_consumer_that_is_being_made_goes_too(self) -> None:
+        machine = Ordered(options())
+        machine.start()
+        assert machine.stop() == [Drop("order_1"), End()]
+
+    def test_nothing_that_comes_later_brings_it_back(self) -> None:
+        machine = reading()
+        machine.stop()
+        assert not machine.is_next(1, 1)
+        assert machine.reconnected(0) == []
+        assert machine.tick(LONG_AFTER) == []
+        assert machine.troubled(1, None, 0) == []
