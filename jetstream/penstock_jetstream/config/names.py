@@ -1,0 +1,17 @@
+"""What may be the name of a stream, a consumer or a bucket (X-18).
+
+Knows what would make a name several tokens of a subject, or a path. Does not know which names are taken.
+"""
+
+MAX_NAME_BYTES = 255
+FORBIDDEN = ".*>/\\"
+
+
+def name_fault(name: str) -> str:
+    """Return what is wrong with a name, as the end of "the name …"; empty if nothing is."""
+    if not name:
+        return "is empty"
+    if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
+        return f"is longer than {MAX_NAME_BYTES} bytes"
+    wrong = sorted({letter for letter in name if letter in FORBIDDEN or letter.isspace() or not letter.isprintable()})
+    return f"contains {', '.join(map(repr, wrong))}" if wrong else ""
