@@ -118,7 +118,8 @@ async def _connected(address: Address) -> socket.socket:
     loop = asyncio.get_running_loop()
     problem: OSError | None = None
     for family, place in await _places(address):
-        plain = socket.socket(family, socket.SOCK_STREAM)
+        # With its protocol named: asyncio sends small pieces at once (TCP_NODELAY) only where it sees that it is TCP.
+        plain = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             plain.settimeout(0)
             await loop.sock_connect(plain, place)

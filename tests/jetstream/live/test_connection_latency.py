@@ -1,0 +1,23 @@
+"""How soon small pieces leave."""
+
+import asyncio
+
+from penstock_jetstream.transport.connection import Connection
+from tests.testbed.nats.server import NatsServer
+
+ROUNDS = 10
+DELAYED_ACK_SECONDS = 0.04
+
+
+async def test_a_small_piece_does_not_wait_for_the_one_before_to_be_confirmed(server: NatsServer) -> None:
+    """Naive: without TCP_NODELAY the second of two small writes waits for the peer's delayed ACK, 40 ms on Linux."""
+    async with Connection(server.url) as connection:
+        await connection.flush()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        for _ in range(ROUNDS):
+            connection.publish("nobody.listens", b"1")
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            await connection.flush()
+        assert loop.time() - began < ROUNDS * DELAYED_ACK_SECONDS / 2
