@@ -11,11 +11,8 @@ from typing_extensions import override
 from penstock_jetstream.core import acks
 from penstock_jetstream.core.acks import AckToken, Answerable
 from penstock_jetstream.core.headers import Headers
+from penstock_jetstream.core.sizes import size_bytes
 from penstock_jetstream.errors import UsageError
-
-PIN_LINE_BYTES = len("Nats-Pin-Id: \r\n") + 22
-"""The line that a server adds for the pinned client, whose id has 22 letters. It is not counted (C-36)."""
-PIN_NAME = b"\r\nNats-Pin-Id: "
 
 DOUBLE_ACK_SECONDS = 5.0
 
@@ -62,6 +59,11 @@ class Message(Answerable):
         return self._reply.decode()
 
     @property
+    def raw_reply(self) -> bytes:
+        """The same as it came."""
+        return self._reply
+
+    @property
     def headers(self) -> Headers:
         try:
             return self._headers
@@ -81,8 +83,7 @@ class Message(Answerable):
     @property
     def size_bytes(self) -> int:
         """What it counts against `max_bytes` of a pull (C-36)."""
-        size = len(self._subject) + len(self._reply) + len(self._header) + len(self.data)
-        return size - PIN_LINE_BYTES if PIN_NAME in self._header else size
+        return size_bytes(self._subject, self._reply, self._header, self.data)
 
     def ack(self) -> None:
         """It is done."""

@@ -15,6 +15,7 @@ from penstock_jetstream.errors.api import (
 )
 from penstock_jetstream.errors.codes import ErrorCode
 from penstock_jetstream.errors.consuming import (
+    AckWaitOverError,
     BadRequestError,
     ConsumeError,
     ConsumerDeletedError,
@@ -52,6 +53,7 @@ from penstock_jetstream.errors.subscribing import (
 )
 
 __all__ = [
+    "AckWaitOverError",
     "ApiError",
     "AuthenticationError",
     "BadRequestError",

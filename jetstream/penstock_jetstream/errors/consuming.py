@@ -184,3 +184,17 @@ class PullWithoutLinkError(ConsumeError, LinkError):
             consumer=consumer,
             advice="Wait for the connection, or allow more time.",
         )
+
+
+class AckWaitOverError(ConsumeError):
+    """Messages waited in the buffer for longer than their ack wait. They were dropped: the server delivers them anew."""
+
+    def __init__(self, messages: int, *, stream: str, consumer: str) -> None:
+        super().__init__(
+            f"{messages} messages of consumer {consumer} of stream {stream} were dropped: they waited in the buffer "
+            "for longer than their ack wait, so that the server delivers them again.",
+            stream=stream,
+            consumer=consumer,
+            advice="Buffer fewer (max_messages), work faster or in more tasks, or raise the consumer's ack_wait.",
+        )
+        self.messages = messages

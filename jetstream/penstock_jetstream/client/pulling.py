@@ -1,0 +1,249 @@
+"""What fetch and consume have in common: a machine of the core at work on a connection.
+
+Knows how each action of a machine is carried out, and which event follows from what the connection tells: it owns
+inbox, timer and pulls. Does not know when to pull (core), or what becomes of the messages (fetching.py, consuming.py).
+"""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from penstock_jetstream.client.message import Message
+from penstock_jetstream.core import wire
+from penstock_jetstream.core.acks import NAK
+from penstock_jetstream.core.actions import (
+    Action,
+    End,
+    Pinned,
+    Pull,
+    Report,
+    Unpinned,
+    Unsubscribe,
+    UnsubscribeAfter,
+    Verify,
+    WakeAt,
+)
+from penstock_jetstream.core.consume import Consume
+from penstock_jetstream.core.fetch import Fetch
+from penstock_jetstream.core.headers import Headers, HeadersLike
+from penstock_jetstream.core.pulls import reply_to, request_number
+from penstock_jetstream.core.sizes import PIN_HEADER, pin_id
+from penstock_jetstream.core.statuses import read_status
+from penstock_jetstream.errors import ClosedError, JetStreamError, LinkError, ProtocolError, RequestTimeoutError
+from penstock_jetstream.transport.connection import Connection
+from penstock_jetstream.transport.events import Closed, Connected, Disconnected, LinkEvent
+from penstock_jetstream.transport.subscriptions import Subscription
+
+logger = logging.getLogger("penstock_jetstream")
+
+ReportHandler = Callable[[JetStreamError], None]
+
+PARTING_SECONDS = 2.0
+"""How long to wait for what was on its way when a subscription was left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The consumer that is pulled from, and what all who pull from it through one handle share."""
+
+    connection: Connection
+    stream: str
+    consumer: str
+    subject: str
+    """Where pulls go."""
+    headers: HeadersLike | None = None
+    """What each pull is sent with."""
+    is_acknowledged: bool = True
+    """False where the ack policy is none: then no answer is ever sent."""
+    pin_ids: dict[str, str] = field(default_factory=dict)
+    """Which id the next pull carries, for each priority group."""
+    tasks: set["asyncio.Task[None]"] = field(default_factory=set)
+    """What still goes on after its caller has left; each ends within seconds."""
+
+    def give_back(self, messages: Iterable[Message]) -> None:
+        """Have messages that no one will work on here delivered to someone else at once, by one write."""
+        replies = [message.raw_reply for message in messages if not message.is_settled]
+        if replies and self.is_acknowledged:
+            with suppress(LinkError):  # then they are delivered again when their ack wait is over
+                self.connection.send(wire.publish_same(replies, NAK))
+
+
+def log_report(error: JetStreamError) -> None:
+    """What becomes of reports that no one asked for."""
+    logger.warning("%s", error)
+
+
+class Pulling(ABC):
+    """One machine at work. What comes is collected, and booked once per turn of the loop: one message or thousands."""
+
+    _subscription: Subscription | None
+
+    def __init__(self, source: Source, machine: Consume | Fetch, *, counts_bytes: bool, report: ReportHandler) -> None:
+        self.source = source
+        self._machine = machine
+        self._counts_bytes = counts_bytes
+        self._report = report
+        self._connection = source.connection
+        self._loop = asyncio.get_running_loop()
+        self._inbox = self._connection.new_inbox()
+        self._subscription = None
+        self._stop_listening: Callable[[], None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._arrivals: list[Message] = []
+        self._arrived_bytes = 0
+
+    # For those who inherit
+
+    @abstractmethod
+    def _take(self, messages: list[Message], now: float) -> None:
+        """These have come."""
+
+    @abstractmethod
+    def _ended(self, error: JetStreamError | None) -> None:
+        """Nothing more will be asked for."""
+
+    @abstractmethod
+    def _begin(self, work: Unsubscribe | Verify) -> None:
+        """Begin what takes a while."""
+
+    def _open(self) -> None:
+        self._stop_listening = self._connection.listen(self._hear)
+        self._subscription = self._connection.subscribe(f"{self._inbox}.*", self._receive)
+        self._carry_out(self._machine.start(self._loop.time(), connected=self._connection.is_connected))
+
+    def _leave(self) -> None:
+        """Let go of all that was taken. What the server has sent meanwhile is not waited for; see `_part`."""
+        if self._stop_listening is not None:
+            self._stop_listening()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._subscription is not None:
+            subscription, self._subscription = self._subscription, None
+            with suppress(LinkError):
+                subscription.unsubscribe()
+
+    async def _part(self) -> None:
+        """Have the server send no more, and wait until all that it has sent is here."""
+        if self._subscription is not None and self._connection.is_connected:
+            with suppress(LinkError, RequestTimeoutError):
+                self._connection.send(wire.unsubscribe(self._subscription.sid))
+                await self._connection.flush(PARTING_SECONDS)
+        self._book()
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self.source.tasks.add(task)
+        task.add_done_callback(self.source.tasks.discard)
+
+    # What comes from the connection
+
+    def _receive(self, subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
+        if not reply:
+            self._take_status(subject, header)
+            return
+        message = Message(self._connection, subject, reply, header, payload, not self.source.is_acknowledged)
+        if header and PIN_HEADER in header:
+            self._carry_out(self._machine.pinned(pin_id(header), self._loop.time()))
+        if not self._arrivals:
+            self._loop.call_soon(self._book)
+        self._arrivals.append(message)
+        if self._counts_bytes:
+            self._arrived_bytes += message.size_bytes
+
+    def _book(self) -> None:
+        """Tell the machine of all that came since it was last told."""
+        if self._arrivals:
+            messages, size_bytes, now = self._arrivals, self._arrived_bytes, self._loop.time()
+            self._arrivals, self._arrived_bytes = [], 0
+            self._take(messages, now)
+            self._carry_out(self._machine.arrived(len(messages), size_bytes, now))
+
+    def _take_status(self, subject: bytes, header: bytes) -> None:
+        self._book()
+        try:
+            headers = Headers.parse(header)
+        except ProtocolError as problem:
+            self._report(problem)
+            return
+        if headers.status is None:
+            self._report(ProtocolError(f"What came on {subject!r} is neither a message of a stream nor a status."))
+            return
+        status = read_status(headers.status, headers.description, headers, request=request_number(subject))
+        self._carry_out(self._machine.status(status, self._loop.time()))
+
+    def _hear(self, event: LinkEvent) -> None:
+        match event:
+            case Connected():
+                # A connection may move to another server without ever being without a link.
+                self._carry_out(self._machine.disconnected(self._loop.time()))
+                self._carry_out(self._machine.reconnected(self._loop.time()))
+            case Disconnected():
+                self._book()
+                self._carry_out(self._machine.disconnected(self._loop.time()))
+            case Closed():
+                self._machine.stop(self._loop.time())
+                self._leave()
+                self._ended(
+                    ClosedError(
+                        f"The connection was closed while consumer {self.source.consumer} of stream "
+                        f"{self.source.stream} was read.",
+                        advice="Stop consuming first, or leave its `async with` before that of the connection.",
+                    )
+                )
+            case _:
+                pass
+
+    # What the machine wants
+
+    def _carry_out(self, actions: list[Action]) -> None:
+        for action in actions:
+            match action:
+                case Pull(number, body):
+                    self._pull(number, body)
+                case WakeAt(time):
+                    self._wake_at(time)
+                case Report(error):
+                    self._report(error)
+                case UnsubscribeAfter(messages):
+                    self._unsubscribe_after(messages)
+                case Unsubscribe() | Verify():
+                    self._begin(action)
+                case Pinned() | Unpinned():
+                    self._repin(action)
+                case End(error):
+                    self._end(error)
+
+    def _pull(self, number: int, body: bytes) -> None:
+        with suppress(LinkError):  # it ended just now: the machine hears of it, and asks anew
+            self._connection.publish(
+                self.source.subject,
+                body,
+                reply=reply_to(self._inbox, number),
+                headers=self.source.headers,
+                perishable=True,
+            )
+
+    def _wake_at(self, time: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(time, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._book()
+        self._carry_out(self._machine.tick(self._loop.time()))
+
+    def _repin(self, action: Pinned | Unpinned) -> None:
+        self.source.pin_ids[self._machine.options.group] = action.pin_id if isinstance(action, Pinned) else ""
+
+    def _unsubscribe_after(self, messages: int) -> None:
+        if self._subscription is not None:
+            with suppress(LinkError):
+                self._subscription.unsubscribe(messages)
+
+    def _end(self, error: JetStreamError | None) -> None:
+        self._leave()
+        self._ended(error)
