@@ -1,0 +1,132 @@
+"""What can be asked of consume and fetch, what is taken where nothing is said, and what is refused at once."""
+
+from typing import Any
+
+import pytest
+
+from penstock_jetstream.core.options import ConsumeOptions, FetchOptions, Wait
+from penstock_jetstream.errors import UsageError
+
+
+@pytest.mark.requirement("C-20")
+def test_a_buffer_is_limited_by_messages_or_by_bytes_not_by_both() -> None:
+    with pytest.raises(UsageError, match="exclude each other"):
+        ConsumeOptions(max_messages=10, max_bytes=1000)
+
+
+@pytest.mark.requirement("C-21", "C-23", "C-24", "C-25", "C-26")
+def test_the_defaults_are_those_of_the_adr() -> None:
+    options = ConsumeOptions()
+    assert (options.maximum, options.by_bytes, options.threshold) == (500, False, 250)
+    assert (options.expires_seconds, options.heartbeat_seconds) == (30, 15)
+
+
+@pytest.mark.requirement("C-24")
+@pytest.mark.parametrize(
+    ("expires_seconds", "heartbeat_seconds"), [(1, 0.5), (10, 5), (30, 15), (60, 30), (600, 30)], ids=str
+)
+def test_the_heartbeat_is_half_of_expires_within_bounds(expires_seconds: float, heartbeat_seconds: float) -> None:
+    assert ConsumeOptions(expires_seconds=expires_seconds).heartbeat_seconds == heartbeat_seconds
+
+
+@pytest.mark.requirement("C-26")
+@pytest.mark.parametrize(("maximum", "threshold"), [(1, 1), (2, 1), (3, 2), (5, 3), (500, 250)])
+def test_thresholds_are_half_rounded_up(maximum: int, threshold: int) -> None:
+    assert ConsumeOptions(max_messages=maximum).threshold == threshold
+    assert ConsumeOptions(max_bytes=maximum).threshold == threshold
+
+
+@pytest.mark.requirement("C-23", "C-24", "C-26")
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"max_messages": 0}, "max_messages is 0"),
+        ({"max_bytes": -5}, "max_bytes is -5"),
+        ({"expires_seconds": 0.9}, "at least 1 s"),
+        ({"expires_seconds": float("inf")}, "finite"),
+        ({"expires_seconds": float("nan")}, "at least 1 s"),
+        ({"idle_heartbeat_seconds": 0.4}, "between 0.5 and 30 s"),
+        ({"idle_heartbeat_seconds": 31, "expires_seconds": 90}, "between 0.5 and 30 s"),
+        ({"idle_heartbeat_seconds": 6, "expires_seconds": 10}, "does not fit a request that expires after 10 s"),
+        ({"max_messages": 10, "threshold_messages": 11}, "between 0 and the maximum, 10"),
+        ({"threshold_messages": 501}, "between 0 and the maximum, 500"),
+        ({"max_bytes": 10, "threshold_bytes": 11}, "between 0 and the maximum, 10"),
+        ({"max_bytes": 10, "threshold_messages": 1}, "means nothing"),
+        ({"threshold_bytes": 1}, "between 0 and the maximum, 0"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_with_a_sentence(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        ConsumeOptions(**options)
+
+
+@pytest.mark.requirement("C-50")
+def test_a_worker_notices_a_lost_request_within_4_seconds() -> None:
+    options = ConsumeOptions.for_worker(max_messages=1000)
+    assert (options.expires_seconds, options.heartbeat_seconds, options.maximum) == (10, 2, 1000)
+    assert ConsumeOptions.for_worker(expires_seconds=20).expires_seconds == 20
+
+
+@pytest.mark.requirement("C-11")
+def test_a_fetch_needs_a_limit() -> None:
+    with pytest.raises(UsageError, match="without a limit"):
+        FetchOptions()
+    assert FetchOptions(max_bytes=1000).batch == 1_000_000
+
+
+@pytest.mark.requirement("C-12")
+def test_a_fetch_of_more_than_30_seconds_has_heartbeats() -> None:
+    assert FetchOptions(max_messages=1, expires_seconds=30).heartbeat_seconds == 0
+    assert FetchOptions(max_messages=1, expires_seconds=31).heartbeat_seconds == 5
+    assert FetchOptions(max_messages=1, expires_seconds=31, idle_heartbeat_seconds=0).heartbeat_seconds == 0
+    assert FetchOptions(max_messages=1, expires_seconds=60, wait=Wait.NOTHING).heartbeat_seconds == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_messages": 0},
+        {"max_messages": 1, "expires_seconds": 0},
+        {"max_messages": 1, "expires_seconds": 2, "idle_heartbeat_seconds": 1.5},
+        {"max_messages": 1, "idle_heartbeat_seconds": -1},
+    ],
+    ids=str,
+)
+def test_a_fetch_that_cannot_be_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        FetchOptions(**options)
+
+
+@pytest.mark.requirement("G-02")
+@pytest.mark.parametrize("name", ["a", "jobs_A-1/x=", "0123456789abcdef"])
+def test_names_that_a_group_may_have(name: str) -> None:
+    assert ConsumeOptions(group=name).group_fields() == {"group": name}
+
+
+@pytest.mark.requirement("G-02")
+@pytest.mark.parametrize("name", ["0123456789abcdefg", "a b", "a.b", "é"])
+def test_names_that_a_group_may_not_have(name: str) -> None:
+    with pytest.raises(UsageError, match="priority group"):
+        ConsumeOptions(group=name)
+
+
+@pytest.mark.requirement("G-05", "G-06", "G-16", "G-17")
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"min_pending": 5}, "without a priority group"),
+        ({"min_ack_pending": 5}, "without a priority group"),
+        ({"priority": 0}, "without a priority group"),
+        ({"group": "a", "priority": 10}, "priority of 10"),
+        ({"group": "a", "priority": -1}, "priority of -1"),
+        ({"group": "a", "min_pending": -1}, "negative"),
+        ({"group": "a", "min_pending": 1, "priority": 1}, "cannot go together"),
+    ],
+    ids=str,
+)
+def test_group_options_that_no_consumer_could_serve_are_refused(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        ConsumeOptions(**options)
+    with pytest.raises(UsageError, match=complaint):
+        FetchOptions(max_messages=1, **options)
