@@ -125,6 +125,9 @@ class Pull:
         """Return the next answer's status and description, such as "404 No Messages"."""
         return status(await self.next()) or "a message"
 
+    async def give_up(self) -> None:
+        await self._answers.unsubscribe()
+
     async def is_silent(self, seconds: float = SILENCE_SECONDS) -> bool:
         """Tell whether nothing at all comes for a while."""
         try:
@@ -139,7 +142,10 @@ def status(answer: Msg) -> str | None:
     headers = answer.headers or {}
     if "Status" not in headers:
         return None
-    return f"{headers['Status']} {headers.get('Description', '')}".strip()
+    description = headers.get("Description", "").partition("\n")[
+        0
+    ]  # nats-py takes the next header for one if there is none
+    return f"{headers['Status']} {description}".strip()
 
 
 def sequence(message: Msg) -> int:
