@@ -3,6 +3,7 @@
 With it tests show what servers do, whatever our own library makes of it. Knows subjects and bodies; judges nothing.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -135,6 +136,21 @@ class Pull:
         except NatsTimeoutError:
             return True
         return False
+
+
+async def ready(raw: Raw, name: str, *payloads: bytes, **config: Any) -> str:  # noqa: ANN401 - configuration is JSON
+    """Make a stream with these messages and a consumer of it; return the consumer's name, with its stream's."""
+    await raw.make_stream(name)
+    await raw.make_consumer(f"{name}.c", **config)
+    await raw.publish(f"{name}.a", *payloads)
+    return f"{name}.c"
+
+
+async def until_waiting(raw: Raw, of: str, count: int) -> None:
+    """Return once so many pulls are open at a consumer: it takes them in, and lets them go, in its own time."""
+    async with asyncio.timeout(ANSWER_SECONDS):
+        while (await raw.consumer(of))["num_waiting"] != count:
+            pass
 
 
 def status(answer: Msg) -> str | None:

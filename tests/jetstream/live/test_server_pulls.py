@@ -11,27 +11,22 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from nats.aio.msg import Msg
 
-from tests.jetstream.raw import ANSWER_SECONDS, MILLISECOND, Pull, Raw, connected, sequence, status
+from tests.jetstream.raw import (
+    ANSWER_SECONDS,
+    MILLISECOND,
+    Pull,
+    Raw,
+    connected,
+    ready,
+    sequence,
+    status,
+    until_waiting,
+)
 from tests.testbed.nats.server import NatsServer
 
 SOON = 100 * MILLISECOND
 LATER = 10_000 * MILLISECOND
 FAR_AWAY = "2999-01-01T00:00:00Z"
-
-
-async def ready(raw: Raw, name: str, *payloads: bytes, **config: object) -> str:
-    """Make a stream with these messages and a consumer of it; return the consumer's name, with its stream's."""
-    await raw.make_stream(name)
-    await raw.make_consumer(f"{name}.c", **config)
-    await raw.publish(f"{name}.a", *payloads)
-    return f"{name}.c"
-
-
-async def until_waiting(raw: Raw, of: str, count: int) -> None:
-    """Return once so many pulls are open at a consumer: it takes them in, and lets them go, in its own time."""
-    async with asyncio.timeout(ANSWER_SECONDS):
-        while (await raw.consumer(of))["num_waiting"] != count:
-            pass
 
 
 def left(answer: Msg) -> tuple[int, int] | None:
