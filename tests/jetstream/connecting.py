@@ -1,0 +1,117 @@
+"""What tests of the connection share: who listens, who remembers events, and logins of the testbed's servers."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from penstock_jetstream.transport.connection import Connection
+from penstock_jetstream.transport.encryption import Tls
+from penstock_jetstream.transport.events import LinkEvent
+from penstock_jetstream.transport.identity import Auth, Credentials, Nkey, Nobody, Token, UserPassword
+from penstock_jetstream.transport.options import Options
+from tests.testbed.nats.authentication import Access
+from tests.testbed.nats.encryption import Encryption
+
+PATIENCE_SECONDS = 15
+QUICK = Options(connect_timeout_seconds=2, ping_interval_seconds=0.2, most_backoff_seconds=0.2, close_timeout_seconds=2)
+"""For tests in which links break: they find out soon."""
+
+E = TypeVar("E", bound=LinkEvent)
+
+
+class Changing:
+    """Something that a test waits for to change."""
+
+    def __init__(self) -> None:
+        self._changed = asyncio.Event()
+
+    def change(self) -> None:
+        self._changed.set()
+
+    async def until(self, condition: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
+        async with asyncio.timeout(seconds):
+            while not condition():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+class Heard(Changing):
+    """A handler that keeps what it hears."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[tuple[bytes, bytes, bytes, bytes]] = []
+
+    def __call__(self, subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
+        self.messages.append((subject, reply, header, payload))
+        self.change()
+
+    @property
+    def payloads(self) -> list[bytes]:
+        return [message[3] for message in self.messages]
+
+    async def have(self, count: int) -> list[bytes]:
+        """Return the payloads, once there are so many."""
+        await self.until(lambda: len(self.messages) >= count)
+        return self.payloads
+
+
+class Events(Changing):
+    """A listener that keeps what happens to a connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self.all: list[LinkEvent] = []
+        self.remove = connection.listen(self._take)
+
+    def _take(self, event: LinkEvent) -> None:
+        self.all.append(event)
+        self.change()
+
+    def of(self, kind: type[E]) -> list[E]:
+        return [event for event in self.all if isinstance(event, kind)]
+
+    async def have(self, kind: type[E], count: int = 1) -> E:
+        """Return the event of that kind that comes as the `count`th."""
+        await self.until(lambda: len(self.of(kind)) >= count)
+        return self.of(kind)[count - 1]
+
+
+def login(access: Access) -> Auth:
+    """Return what gets into a server of the testbed, as our library has it."""
+    return login_of(access.client.arguments)
+
+
+def login_of(arguments: Mapping[str, str]) -> Auth:
+    match arguments:
+        case {"user": user, "password": password}:
+            return UserPassword(user, password)
+        case {"token": token}:
+            return Token(token)
+        case {"nkeys_seed": file}:
+            return Nkey(Path(file))
+        case {"user_credentials": file}:
+            return Credentials(Path(file))
+        case _:
+            return Nobody()
+
+
+def trust(encryption: Encryption) -> Tls:
+    """Return what reaches an encrypted server of the testbed, as our library has it."""
+    shown = encryption.client_certificate
+    return Tls(
+        ca=encryption.authority,
+        certificate=shown.certificate if shown else None,
+        key=shown.key if shown else None,
+        handshake_first=encryption.handshake_first,
+    )
+
+
+def echo(connection: Connection, subject: str) -> None:
+    """Answer requests with what they say."""
+
+    def answer(_subject: bytes, reply: bytes, _header: bytes, payload: bytes) -> None:
+        connection.publish(reply.decode(), payload)
+
+    connection.subscribe(subject, answer)

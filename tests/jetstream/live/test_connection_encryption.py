@@ -1,0 +1,142 @@
+"""TLS: whom we trust, what is said where trust fails, and that nothing is left open then."""
+
+import asyncio
+import gc
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock_jetstream.errors import AuthenticationError, LinkError
+from penstock_jetstream.transport.connection import Connection
+from penstock_jetstream.transport.encryption import Tls
+from penstock_jetstream.transport.events import Connected
+from tests.jetstream.connecting import QUICK, Events, Heard, trust
+from tests.testbed.certificates import Authority
+from tests.testbed.nats.encryption import tls
+from tests.testbed.nats.fixtures import StartNats, StartRelay
+from tests.testbed.nats.server import NatsServer
+from tests.testbed.run import current
+
+HASTY = replace(QUICK, connect_timeout_seconds=0.3)
+
+
+async def failure(url: str, encryption: Tls | None) -> LinkError:
+    """Return why there is no connection; a socket or task that is left would be reported as a warning."""
+    with pytest.raises(LinkError) as problem:
+        await Connection(url, tls=encryption, options=HASTY).open()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    gc.collect()
+    return problem.value
+
+
+@pytest.mark.parametrize("handshake_first", [False, True])
+async def test_a_server_of_an_unknown_authority_is_not_trusted(start_nats: StartNats, *, handshake_first: bool) -> None:
+    encryption = tls(current().new_folder("tls"), handshake_first=handshake_first)
+    another = tls(current().new_folder("tls"), handshake_first=handshake_first)
+    server = start_nats(encryption=encryption)
+    problem = await failure(server.url, trust(another))
+    assert f"{server.url} is not trusted" in str(problem)
+    assert "Tls(ca=...)" in problem.advice
+
+
+async def test_encryption_that_the_server_demands_is_begun_without_being_asked_for(start_nats: StartNats) -> None:
+    server = start_nats(encryption=tls(current().new_folder("tls")))
+    assert "is not trusted" in str(await failure(server.url, None))  # by the system's authorities
+
+
+async def test_a_server_is_trusted_only_under_a_name_in_its_certificate(start_nats: StartNats) -> None:
+    folder = current().new_folder("tls")
+    authority = Authority.new("another")
+    files = authority.server("nats.example").write(folder, "nats.example")
+    ca = authority.certificate.write(folder, "another").certificate
+    named = {"tls": {"cert_file": str(files.certificate), "key_file": str(files.key), "ca_file": str(ca)}}
+    server = start_nats(extra=named)
+    problem = await failure(server.url, Tls(ca=ca))
+    assert f"{server.url} is not trusted: IP address mismatch" in str(problem)
+    assert "Tls(server_name=...)" in problem.advice
+    async with Connection(server.url, tls=Tls(ca=ca, server_name="nats.example")) as connection:
+        assert connection.is_connected
+
+
+async def test_a_server_that_demands_a_certificate_says_so_before_it_is_shown_none(start_nats: StartNats) -> None:
+    encryption = tls(current().new_folder("tls"), verify_clients=True)
+    problem = await failure(start_nats(encryption=encryption).url, Tls(ca=encryption.authority))
+    assert isinstance(problem, AuthenticationError)
+    assert "wants to see a certificate" in str(problem)
+
+
+@pytest.mark.parametrize("handshake_first", [False, True])
+async def test_a_certificate_of_another_authority_is_refused(start_nats: StartNats, *, handshake_first: bool) -> None:
+    folder = current().new_folder("tls")
+    encryption = tls(folder, verify_clients=True, handshake_first=handshake_first)
+    stranger = Authority.new("another").client("client").write(folder, "stranger")
+    shown = Tls(
+        ca=encryption.authority,
+        certificate=stranger.certificate,
+        key=stranger.key,
+        handshake_first=handshake_first,
+    )
+    problem = await failure(start_nats(encryption=encryption).url, shown)
+    assert isinstance(problem, AuthenticationError)
+    assert "Give one that its authority issued" in problem.advice
+
+
+async def test_encryption_that_is_wanted_is_never_given_up(nats_server: NatsServer) -> None:
+    problem = await failure(nats_server.url, Tls())
+    assert "does not offer TLS" in str(problem)
+    assert "does not offer TLS" in str(await failure(nats_server.url.replace("nats:", "tls:"), None))
+
+
+async def test_a_handshake_that_comes_too_early_or_too_late_says_what_to_change(start_nats: StartNats) -> None:
+    late = start_nats(encryption=tls(current().new_folder("tls")))
+    problem = await failure(late.url, Tls(handshake_first=True))
+    assert "does not begin with TLS" in str(problem)
+    early = start_nats(encryption=tls(current().new_folder("tls"), handshake_first=True))
+    problem = await failure(early.url, None)
+    assert "Tls(handshake_first=True)" in problem.advice
+
+
+async def test_a_handshake_that_never_ends_is_given_up(start_nats: StartNats, start_relay: StartRelay) -> None:
+    encryption = tls(current().new_folder("tls"), handshake_first=True)
+    relay = start_relay(start_nats(encryption=encryption).port)
+    relay.half_open()
+    assert "did not finish TLS within 0.3 s" in str(await failure(relay.url, trust(encryption)))
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+async def test_a_file_that_is_missing_or_garbled_is_named(
+    start_nats: StartNats, tmp_path: Path, content: str | None
+) -> None:
+    encryption = tls(current().new_folder("tls"))
+    server = start_nats(encryption=encryption)
+    if content is not None:
+        (tmp_path / "file.pem").write_text(content)
+    file = tmp_path / "file.pem"
+    assert str(file) in str(await failure(server.url, Tls(ca=file)))
+    problem = await failure(server.url, Tls(ca=encryption.authority, certificate=file))
+    assert isinstance(problem, AuthenticationError)
+    assert str(file) in str(problem)
+
+
+async def test_files_are_read_anew_at_each_connect(start_nats: StartNats, tmp_path: Path) -> None:
+    before, after = tls(current().new_folder("tls")), tls(current().new_folder("tls"))
+    authority = shutil.copy(before.authority, tmp_path / "authority.crt")
+    old, new = start_nats(encryption=before), start_nats(encryption=after)
+    async with Connection([old.url, new.url], tls=Tls(ca=authority), options=QUICK) as connection:
+        events = Events(connection)
+        shutil.copy(after.authority, authority)
+        old.kill()
+        await events.have(Connected)
+
+
+async def test_messages_larger_than_any_buffer_pass_through_encryption(start_nats: StartNats) -> None:
+    encryption = tls(current().new_folder("tls"))
+    server = start_nats(encryption=encryption, max_payload_bytes=8 << 20)
+    async with Connection(server.url, tls=trust(encryption)) as connection:
+        heard = Heard()
+        connection.subscribe("large", heard)
+        payload = bytes(range(256)) * (32 << 10)
+        connection.publish("large", payload)
+        assert await heard.have(1) == [payload]
