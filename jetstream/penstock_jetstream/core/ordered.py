@@ -3,12 +3,12 @@
 It is a row of short-lived consumers, one at a time. When anything is not as it should be, the one at hand is dropped
 with all that came from it, and the next begins right after the last message that was handed over.
 
-                   ┌──────────────────────────── tick ───────────────────────────┐
-                   ▼                                                             │
-     start ──▶  LOOKING ──▶ CREATING ──▶ READING ── gap, silence, deleted, … ──▶ WAITING
-             (is the stream   │                                                  ▲
-              still the one   └───────────────────── refused ────────────────────┘
-              we know?)             (the first time: the end)
+              ┌─────────────────────────────── tick ──────────────────────────────┐
+              ▼                                                                   │
+     start ─▶ CREATING ─▶ LOOKING ─▶ READING ── gap, silence, deletion, … ──▶ WAITING
+              │  ▲    (is the stream                                              ▲
+              │  └────── another now?)                                            │
+              └─────────── refused (the first time this is the end) ──────────────┘
 
 Knows what is next in the order, when a consumer must be replaced, from where its successor starts, and how long to wait
 before. Does not know pulls (core/consume.py), sockets, clocks or messages. What belongs to a consumer that was dropped
@@ -38,8 +38,8 @@ class State(Enum):
     """Where it stands."""
 
     NEW = auto()
-    LOOKING = auto()
     CREATING = auto()
+    LOOKING = auto()
     READING = auto()
     WAITING = auto()
     ENDED = auto()
@@ -108,33 +108,38 @@ class Ordered:
 
     # What comes of what was asked for
 
-    def stream_seen(self, number: int, created: str, last_sequence: int) -> list[Action]:
-        known, self._stream_created = self._stream_created, self._stream_created or created
-        if self.state is not State.LOOKING or number != self.number:
-            return []
-        self._stream_created = created
-        is_other = known not in ("", created)
-        if not is_other and last_sequence >= self._passed_sequence:
-            return self._create()
-        self._start = self._start_in_changed_stream()
-        self._passed_sequence = 0
-        return [Report(StreamRestartedError(self._options.stream, is_other=is_other)), *self._create()]
-
-    def stream_not_seen(self, number: int) -> list[Action]:
-        """Go on without: who may consume may not be allowed to ask, and what else is wrong shows when creating."""
-        return self._create() if self.state is State.LOOKING and number == self.number else []
-
     def created(self, number: int, delivered_stream_sequence: int | None, now: float) -> list[Action]:
-        """Read it. Where it starts is known from now on: what lies before counts as delivered."""
+        """Read it, if it is a successor's turn: of the stream that we know. Only now is it sure that it is of the same.
+
+        Where it starts is known from now on: what lies before counts as delivered.
+        """
         if self.state is not State.CREATING or number != self.number:
             return []
-        self.state = State.READING
-        self._reading_since = now
         self._next_delivery = 1
-        if delivered_stream_sequence is not None and self._start.policy not in ("last_per_subject", BY_SEQUENCE):
+        if delivered_stream_sequence is not None and self._start.policy not in {"last_per_subject", BY_SEQUENCE}:
             self._passed_sequence = delivered_stream_sequence
             self._start = Start(BY_SEQUENCE, delivered_stream_sequence + 1)
-        return [Read(number, self.name)]
+        if number == 1:
+            return self._read(now)
+        self.state = State.LOOKING
+        return [LookAtStream(number)]
+
+    def stream_seen(self, number: int, created: str, last_sequence: int, now: float) -> list[Action]:
+        if self.state is not State.LOOKING or number != self.number:
+            self._stream_created = self._stream_created or created
+            return []
+        known, self._stream_created = self._stream_created or created, created
+        if known == created and last_sequence >= self._passed_sequence:
+            return self._read(now)
+        changed = Report(StreamRestartedError(self._options.stream, is_other=known != created))
+        drop = Drop(self.name)
+        self._start = self._start_in_changed_stream()
+        self._passed_sequence = 0
+        return [changed, drop, *self._next()]
+
+    def stream_not_seen(self, number: int, now: float) -> list[Action]:
+        """Go on without: who may consume may not be allowed to ask."""
+        return self._read(now) if self.state is State.LOOKING and number == self.number else []
 
     def refused(self, number: int, error: JetStreamError, now: float) -> list[Action]:
         """Try again; but if it never worked, what was asked for is wrong, and the caller is there to hear it."""
@@ -202,19 +207,23 @@ class Ordered:
         before, self.state = self.state, State.ENDED
         if before is State.ENDED:
             return []
-        return [Drop(self.name), End()] if before in (State.CREATING, State.READING) else [End()]
+        return [End()] if before in {State.NEW, State.WAITING} else [Drop(self.name), End()]
 
     # Decisions
 
     def _next(self, failures: int = 0) -> list[Action]:
         self._failures += failures
         self.number += 1
-        self.state = State.LOOKING
-        return [LookAtStream(self.number)]
+        return self._create()
 
     def _create(self) -> list[Action]:
         self.state = State.CREATING
         return [Create(self.number, consumer_config(self._options, self.name, self._start))]
+
+    def _read(self, now: float) -> list[Action]:
+        self.state = State.READING
+        self._reading_since = now
+        return [Read(self.number, self.name)]
 
     def _wait(self, now: float) -> list[Action]:
         self.state = State.WAITING
