@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from penstock_jetstream.config.facts import Facts
 from penstock_jetstream.config.field import NEVER, UNKNOWN, Change, Config, Derived, Field, Free, Special
-from penstock_jetstream.config.stream_fields import MAX_DESCRIPTION_BYTES, MAX_METADATA_BYTES, MAX_REPLICAS
+from penstock_jetstream.config.stream_fields import MAX_DESCRIPTION_BYTES, MAX_REPLICAS, METADATA
 from penstock_jetstream.config.values import (
     MILLISECOND,
     MINUTE,
@@ -15,7 +15,6 @@ from penstock_jetstream.config.values import (
     Choice,
     Duration,
     Flag,
-    Labels,
     ListOf,
     Option,
     Percentage,
@@ -105,13 +104,7 @@ _IDENTITY = (
         since="2.3.3",
         example="Loads orders into the lake",
     ),
-    Field(
-        name="metadata",
-        type=Labels(max_bytes=MAX_METADATA_BYTES),
-        meaning="Labels for people and programs. Names that begin with `_nats` are the server's.",
-        since="2.10",
-        example={"team": "checkout"},
-    ),
+    METADATA,
 )
 
 _MESSAGES = (

@@ -29,6 +29,15 @@ from penstock_jetstream.config.values import (
 MAX_REPLICAS = 5
 MAX_DESCRIPTION_BYTES = 4 * 1024
 MAX_METADATA_BYTES = 128 * 1024
+
+METADATA = Field(
+    name="metadata",
+    type=Labels(max_bytes=MAX_METADATA_BYTES),
+    meaning="Labels for people and programs. Names that begin with `_nats` are the server's.",
+    since="2.10",
+    example={"team": "checkout"},
+)
+"""Consumers have it as well."""
 DEFAULT_DUPLICATE_WINDOW = 2 * MINUTE
 LEVEL_OF_MAX_CONSUMERS_UPDATE = 3
 
@@ -84,13 +93,7 @@ _IDENTITY = (
         default=Derived("the name of the stream; nothing for mirrors and streams with sources", _own_name),
         example=["orders.>"],
     ),
-    Field(
-        name="metadata",
-        type=Labels(max_bytes=MAX_METADATA_BYTES),
-        meaning="Labels for people and programs. Names that begin with `_nats` are the server's.",
-        since="2.10",
-        example={"team": "checkout"},
-    ),
+    METADATA,
 )
 
 _KEEPING = (

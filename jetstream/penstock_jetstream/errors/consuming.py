@@ -187,7 +187,7 @@ class PullWithoutLinkError(ConsumeError, LinkError):
 
 
 class AckWaitOverError(ConsumeError):
-    """Messages waited in the buffer for longer than their ack wait. They were dropped: the server delivers them anew."""
+    """Messages waited in the buffer for longer than their ack wait. Dropped: the server delivers them anew."""
 
     def __init__(self, messages: int, *, stream: str, consumer: str) -> None:
         super().__init__(
