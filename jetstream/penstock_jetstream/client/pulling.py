@@ -111,8 +111,11 @@ class Pulling(ABC):
 
     def _open(self) -> None:
         self._stop_listening = self._connection.listen(self._hear)
-        self._subscription = self._connection.subscribe(f"{self._inbox}.*", self._receive)
+        self._subscription = self._subscribe(f"{self._inbox}.*")
         self._carry_out(self._machine.start(self._loop.time(), connected=self._connection.is_connected))
+
+    def _subscribe(self, subject: str) -> Subscription:
+        return self._connection.subscribe(subject, self._receive)
 
     def _leave(self) -> None:
         """Let go of all that was taken. What the server has sent meanwhile is not waited for; see `_part`."""
