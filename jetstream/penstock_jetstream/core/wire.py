@@ -120,6 +120,8 @@ class Parser:
         ops = fields[::_FIELDS]
         if not (count and len(fields) == _FIELDS * count and ops.count(b"MSG") == count and _fit(sizes, payloads)):
             return None
+        if len(torn) > 1 and not torn[0].startswith((b"MSG ", b"HMSG ")):
+            return None  # a whole line that is no message's comes last, such as a PONG
         rest = len(data) - sum(map(len, torn)) - 2 * (len(torn) - 1)
         if self.block_sids.isdisjoint(sids):
             return list(zip(sids, subjects, replies, repeat(b""), payloads, strict=False)), rest, 0
@@ -198,7 +200,7 @@ def _control(line: bytes) -> Event:
 def _facts(text: bytes) -> dict[str, Any]:
     try:
         facts = json.loads(text)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise ProtocolError(f"The server's INFO is not JSON: {text[:80]!r}.") from problem
     if not isinstance(facts, dict):
         raise ProtocolError(f"The server's INFO is not a JSON object: {text[:80]!r}.")

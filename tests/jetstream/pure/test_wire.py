@@ -1,0 +1,141 @@
+"""NATS's frames: what a parser makes of what a server sends, whole or torn, and of what no server sends."""
+
+import time
+from collections.abc import Iterable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock_jetstream.core import wire
+from penstock_jetstream.core.wire import Event, Info, Message, Ok, Ping, Pong, Refusal
+from penstock_jetstream.errors import ProtocolError
+from tests.jetstream.streams import SIDS, frame, messages, parsed, payloads, streams, subjects, torn
+
+cuts = st.lists(st.integers(min_value=0), max_size=6)
+blocks = st.sets(st.sampled_from(SIDS)).map(sorted)
+
+
+def test_each_frame_is_an_event() -> None:
+    stream = (
+        b'INFO {"server_id":"A"}\r\nPING\r\nPONG\r\n+OK\r\n-ERR \'Stale Connection\'\r\n'
+        b"MSG a.b 1 5\r\nhello\r\nMSG a.b 1 answer.to 0\r\n\r\nHMSG a 2 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n"
+    )
+    assert parsed([stream]) == [
+        Info({"server_id": "A"}),
+        Ping(),
+        Pong(),
+        Ok(),
+        Refusal("Stale Connection"),
+        (b"1", b"a.b", b"", b"", b"hello"),
+        (b"1", b"a.b", b"answer.to", b"", b""),
+        (b"2", b"a", b"", b"NATS/1.0\r\nA: b\r\n\r\n", b"hi"),
+    ]
+
+
+@pytest.mark.parametrize("control", [b"PONG\r\n", b"PING\r\n", b"+OK\r\n", b"INFO {}\r\n"])
+def test_what_follows_messages_does_not_wait_for_more_to_come(control: bytes) -> None:
+    message = (b"1", b"a", b"r", b"", b"hello")
+    assert parsed([frame(message) * 3 + control])[3:] == parsed([control])
+
+
+@given(st.lists(messages), blocks)
+def test_messages_come_out_as_they_were_sent(sent: list[Message], block_sids: list[bytes]) -> None:
+    assert parsed([b"".join(map(frame, sent))], block_sids) == sent
+
+
+@given(streams, cuts, blocks)
+def test_it_makes_no_difference_where_a_stream_is_torn(
+    stream: bytes, where: list[int], block_sids: list[bytes]
+) -> None:
+    assert parsed(torn(stream, where), block_sids) == parsed([stream])
+
+
+@given(streams)
+def test_a_stream_may_come_byte_by_byte(stream: bytes) -> None:
+    assert parsed(stream[index : index + 1] for index in range(len(stream))) == parsed([stream])
+
+
+@given(streams, st.integers(min_value=0), st.binary(min_size=1, max_size=8), cuts)
+def test_a_damaged_stream_gives_events_or_a_protocol_error_and_nothing_else(
+    stream: bytes, where: int, damage: bytes, pieces: list[int]
+) -> None:
+    place = where % (len(stream) + 1)
+    damaged = stream[:place] + damage + stream[place + len(damage) :]
+    whole, in_pieces = outcome([damaged]), outcome(torn(damaged, pieces))
+    assert whole == in_pieces
+
+
+@given(st.binary(max_size=200), blocks)
+def test_noise_gives_events_or_a_protocol_error_and_nothing_else(noise: bytes, block_sids: list[bytes]) -> None:
+    outcome([noise], block_sids)
+
+
+def outcome(pieces: Iterable[bytes], block_sids: Sequence[bytes] = ()) -> list[Event] | None:
+    """Return the events, or None for an error: how much comes before that may depend on the pieces."""
+    try:
+        return parsed(pieces, block_sids)
+    except ProtocolError:
+        return None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"HTTP/1.1 400 Bad Request",
+        b"MSG",
+        b"MSG a",
+        b"MSG a 1",
+        b"MSG a 1 x",
+        b"MSG a 1 -1",
+        b"MSG a 1 +1",
+        b"MSG a 1 1_0",
+        b"MSG a 1 r s 5",
+        b"MSG a 1 1000000000",
+        b"MSG a 1 " + b"9" * 1000,
+        b"HMSG a 1 5",
+        b"HMSG a 1 20 10",
+        b"INFO",
+        b"INFO {",
+        b"INFO []",
+        b'INFO {"a":\xff}',
+        b"INFO " + b"[" * 10_000,
+    ],
+)
+def test_a_line_that_is_none_is_a_protocol_error_at_once(line: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        parsed([b"PING\r\n" + line + b"\r\n"])
+
+
+def test_a_line_that_does_not_end_is_a_protocol_error() -> None:
+    with pytest.raises(ProtocolError):
+        parsed([b"x" * 100_000] * (wire.MAX_LINE_BYTES // 100_000 + 2))
+
+
+def test_a_message_that_does_not_end_where_it_should_is_a_protocol_error() -> None:
+    with pytest.raises(ProtocolError):
+        parsed([b"MSG a 1 5\r\nhello, world\r\n"])
+
+
+def test_a_large_message_in_small_pieces_is_not_looked_at_each_time() -> None:
+    message = (b"1", b"a", b"", b"", b"x" * (8 << 20))
+    data = frame(message)
+    started = time.perf_counter()
+    assert parsed(data[start : start + 1000] for start in range(0, len(data), 1000)) == [message]
+    assert time.perf_counter() - started < 5  # it takes some ms; joining all anew each time takes far longer
+
+
+@given(subjects, payloads, st.one_of(st.just(b""), subjects))
+def test_what_is_published_has_its_sizes(subject: bytes, payload: bytes, reply: bytes) -> None:
+    header = b"NATS/1.0\r\nA: b\r\n\r\n"
+    to = b" ".join([subject, reply] if reply else [subject])
+    size = len(payload)
+    assert wire.publish(subject, payload, reply=reply) == b"PUB %b %d\r\n%b\r\n" % (to, size, payload)
+    with_header = b"HPUB %b 18 %d\r\n%b%b\r\n" % (to, 18 + size, header, payload)
+    assert wire.publish(subject, payload, reply=reply, header=header) == with_header
+
+
+@given(st.lists(subjects), payloads)
+def test_one_payload_to_many_is_the_same_as_many_single_ones(to: list[bytes], payload: bytes) -> None:
+    assert wire.publish_same(to, payload) == b"".join(wire.publish(subject, payload) for subject in to)
