@@ -21,7 +21,7 @@ class Outbox:
         return len(self._pieces)
 
     def add(self, piece: bytes, *, perishable: bool = False) -> None:
-        """Append a piece; a perishable one is dropped if the link is lost before it was taken."""
+        """Append a message, if the bound allows; a perishable one is dropped if the link is lost before it leaves."""
         waiting_bytes = self.size_bytes + self.elsewhere_bytes
         if waiting_bytes + len(piece) > self.max_bytes:
             raise BufferFullError(
@@ -29,7 +29,16 @@ class Outbox:
                 advice="Await flush() now and then, so that servers keep up, or raise max_pending_bytes.",
             )
         if perishable:
-            self._perishable.append(len(self._pieces))
+            self.add_housekeeping(piece)
+        else:
+            self._append(piece)
+
+    def add_housekeeping(self, piece: bytes) -> None:
+        """Append what concerns this link only and always may be sent, such as a PING."""
+        self._perishable.append(len(self._pieces))
+        self._append(piece)
+
+    def _append(self, piece: bytes) -> None:
         self._pieces.append(piece)
         self.size_bytes += len(piece)
 

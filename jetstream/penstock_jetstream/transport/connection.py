@@ -72,7 +72,7 @@ class Connection:
         self._inbox_prefix = inbox_prefix
         self._listeners = Listeners()
         self._sender = Sender(options.max_pending_bytes)
-        self._subscriptions = Subscriptions(self._sender.send, self._hold_reading)
+        self._subscriptions = Subscriptions(self._sender.tell, self._hold_reading)
         self._requests = Requests(self.new_inbox(), self._subscriptions)
         self._dialer = Dialer(name, auth, tls, options, self._subscriptions.deliver, self._subscriptions.block_sids)
         self._link: Link | None = None
@@ -182,7 +182,7 @@ class Connection:
             return
         try:
             with suppress(JetStreamError):
-                self._sender.send(self._subscriptions.farewell(), perishable=True)
+                self._sender.tell(self._subscriptions.farewell())
                 await self._flush(LEAVING_SECONDS)  # what it has sent is here now
             await link.close(LinkError(f"{link.address} is about to shut down."))
         except BaseException:
@@ -207,8 +207,7 @@ class Connection:
         self._link = link
         link.moderation_seconds = self._options.read_moderation_seconds
         link.establish(self)
-        link.write(self._subscriptions.replay())
-        self._sender.attach(link)
+        self._sender.attach(link, first=self._subscriptions.replay())
         link.keep_watch(self._options.ping_interval_seconds, self._ping)
         if self._subscriptions.is_paused:
             link.hold_reading(hold=True)
@@ -364,7 +363,7 @@ class Connection:
 
     def _send_ping(self, waiter: "asyncio.Future[None] | None") -> None:
         if self._link is not None:
-            self._sender.send(wire.PING, perishable=True)
+            self._sender.tell(wire.PING)
             self._link.expect_pong(waiter)
 
     def _header(self, headers: HeadersLike) -> bytes:

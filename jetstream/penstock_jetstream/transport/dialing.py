@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import Any, TypeVar
 
 from penstock_jetstream.core import wire
+from penstock_jetstream.core.pulse import MOST_UNANSWERED
 from penstock_jetstream.core.servers import Address, is_ip
 from penstock_jetstream.core.session import ServerInfo, connect_options
 from penstock_jetstream.errors import AuthenticationError, LinkError, ProtocolError
@@ -61,6 +62,7 @@ class Dialer:
         tls = self.tls or (Tls() if address.tls else None)
         plain = await self._within(_connected(address), f"{address} took no connection")
         try:
+            self._tune(plain)
             if tls is None or not tls.handshake_first:
                 advice = "If it wants TLS before anything else, say so: Tls(handshake_first=True)."
                 greeting = await self._within(_greeting(plain, address), f"{address} did not greet", advice)
@@ -72,6 +74,13 @@ class Dialer:
         if greeting:
             link.feed(greeting)
         await self._within(link.informed, f"{address} did not greet")
+
+    def _tune(self, plain: socket.socket) -> None:
+        """Send small pieces at once, and have the system notice a peer that takes nothing any more."""
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            patience_seconds = (1 + MOST_UNANSWERED) * self.options.ping_interval_seconds
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * patience_seconds))
 
     async def _hand_over(self, plain: socket.socket, link: Link, tls: Tls | None) -> None:
         """Have the event loop read the socket for the link from now on."""

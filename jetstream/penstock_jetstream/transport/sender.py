@@ -26,17 +26,24 @@ class Sender:
 
     def send(self, piece: bytes, *, perishable: bool = False) -> None:
         """Send whole frames with the next write. A perishable piece does not outlive the link of the moment."""
-        if self._link is None:
-            if not perishable:
-                self._outbox.add(piece)
+        if self._link is None and perishable:
             return
-        if len(piece) >= LARGE_PIECE_BYTES and self._link.is_writable:
+        if len(piece) >= LARGE_PIECE_BYTES:
             self.push()
             self._outbox.add(piece, perishable=perishable)
             self.push()
-            return
-        self._outbox.add(piece, perishable=perishable)
-        if self._turn is None:
+        else:
+            self._outbox.add(piece, perishable=perishable)
+            self._push_soon()
+
+    def tell(self, frames: bytes) -> None:
+        """Send what the server of the moment has to know, in its place between messages; without one, it need not."""
+        if self._link is not None:
+            self._outbox.add_housekeeping(frames)
+            self._push_soon()
+
+    def _push_soon(self) -> None:
+        if self._turn is None and self._link is not None:
             self._turn = asyncio.get_running_loop().call_soon(self.push)
 
     def push(self) -> None:
@@ -54,8 +61,11 @@ class Sender:
         self._outbox.elsewhere_bytes = 0
         self.push()
 
-    def attach(self, link: Link) -> None:
+    def attach(self, link: Link, first: bytes) -> None:
+        """Send what waits over a new link, after what its server has to know first."""
         self._link = link
+        if first:
+            link.write(first)
         self.push()
 
     def detach(self) -> None:

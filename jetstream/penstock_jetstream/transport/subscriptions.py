@@ -21,12 +21,6 @@ BlockHandler = Callable[[wire.Block], None]
 """Is called in the event loop with messages that came next to each other; must not block."""
 
 
-class Way(Protocol):
-    """How frames reach the server of the moment; while there is none, they are not needed."""
-
-    def __call__(self, frame: bytes, /, *, perishable: bool) -> None: ...
-
-
 class Hold(Protocol):
     """How reading is stopped, and goes on."""
 
@@ -64,10 +58,10 @@ class Subscription:
             return
         if max_messages > self.delivered:
             self.max_messages = max_messages
-            self._table.send(self.limit(), perishable=True)
+            self._table.tell(self.limit())
         else:
             self._table.forget(self)
-            self._table.send(wire.unsubscribe(self.sid), perishable=True)
+            self._table.tell(wire.unsubscribe(self.sid))
 
     def pause(self) -> None:
         """Have the whole connection stop reading, so that nothing has to be dropped: the server keeps the rest.
@@ -95,8 +89,8 @@ class Subscription:
 class Subscriptions:
     """All of a connection, by id."""
 
-    def __init__(self, send: Way, hold_reading: Hold) -> None:
-        self.send = send
+    def __init__(self, tell: Callable[[bytes], None], hold_reading: Hold) -> None:
+        self.tell = tell
         self.block_sids: set[bytes] = set()
         self._by_sid: dict[bytes, Subscription] = {}
         self._paused: set[bytes] = set()
@@ -136,7 +130,7 @@ class Subscriptions:
 
     def _begun(self, subscription: Subscription) -> Subscription:
         self._by_sid[subscription.sid] = subscription
-        self.send(subscription.frames(), perishable=True)
+        self.tell(subscription.frames())
         return subscription
 
     def forget(self, subscription: Subscription) -> None:

@@ -1,11 +1,32 @@
 """A connection to a server that stays: messages, requests, subscriptions, what it refuses, and its end."""
 
+import asyncio
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from penstock_jetstream.errors import NoRespondersError, RequestTimeoutError
+from penstock_jetstream.core import wire
+from penstock_jetstream.errors import (
+    AuthenticationError,
+    BufferFullError,
+    ClosedError,
+    LinkError,
+    NoRespondersError,
+    RequestTimeoutError,
+    UsageError,
+)
 from penstock_jetstream.transport.connection import Connection
-from tests.jetstream.connecting import Heard, echo
+from penstock_jetstream.transport.events import Closed, Connected, Disconnected, ServerReported
+from penstock_jetstream.transport.identity import UserPassword
+from tests.jetstream.connecting import QUICK, Events, Heard, echo
+from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
+
+
+def fail(*_: object) -> None:
+    """Be a handler or a listener with a bug."""
+    raise ZeroDivisionError
 
 
 async def test_what_is_published_is_heard_in_its_order(server: NatsServer, fresh_name: str) -> None:
@@ -38,3 +59,297 @@ async def test_a_request_that_nobody_answers_ends_at_its_deadline(server: NatsSe
         connection.subscribe(fresh_name, Heard())
         with pytest.raises(RequestTimeoutError, match=f"{fresh_name}: no answer within 0.05 s"):
             await connection.request(fresh_name, timeout_seconds=0.05)
+
+
+async def test_many_requests_at_once_each_get_their_own_answer(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as connection:
+        echo(connection, fresh_name)
+        questions = [b"%d" % number for number in range(1000)]
+        replies = await asyncio.gather(*(connection.request(fresh_name, question) for question in questions))
+        assert [reply.payload for reply in replies] == questions
+
+
+async def test_an_answer_that_comes_too_late_is_dropped(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as connection:
+        asked = Heard()
+        connection.subscribe(fresh_name, asked)
+        with pytest.raises(RequestTimeoutError):
+            await connection.request(fresh_name, timeout_seconds=0.01)
+        await asked.have(1)
+        connection.publish(asked.messages[0][1].decode(), b"late")
+        await connection.flush()
+
+
+async def test_a_subscription_ends_after_its_maximum(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as connection:
+        heard = Heard()
+        subscription = connection.subscribe(fresh_name, heard, max_messages=2)
+        for number in range(4):
+            connection.publish(fresh_name, b"%d" % number)
+        await connection.flush()
+        assert heard.payloads == [b"0", b"1"]
+        assert not subscription.is_active
+
+
+async def test_a_subscription_can_be_given_a_maximum_later(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as connection:
+        heard = Heard()
+        subscription = connection.subscribe(fresh_name, heard)
+        connection.publish(fresh_name, b"0")
+        await heard.have(1)
+        subscription.unsubscribe(max_messages=3)
+        for number in range(1, 5):
+            connection.publish(fresh_name, b"%d" % number)
+        await connection.flush()
+        assert heard.payloads == [b"0", b"1", b"2"]
+
+
+async def test_nothing_is_heard_after_unsubscribing_not_even_what_was_on_its_way(
+    server: NatsServer, fresh_name: str
+) -> None:
+    async with Connection(server.url) as connection:
+        heard = Heard()
+
+        def hear_one(subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
+            heard(subject, reply, header, payload)
+            subscription.unsubscribe()
+
+        subscription = connection.subscribe(fresh_name, hear_one)
+        connection.send(b"".join(wire.publish(fresh_name.encode(), b"%d" % number) for number in range(10)))
+        await connection.flush()
+        assert heard.payloads == [b"0"]
+
+
+async def test_members_of_a_queue_share_what_comes(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as connection:
+        one, other = Heard(), Heard()
+        connection.subscribe(fresh_name, one, queue="workers")
+        connection.subscribe(fresh_name, other, queue="workers")
+        for _ in range(100):
+            connection.publish(fresh_name)
+        await connection.flush()
+        assert len(one.messages) + len(other.messages) == 100
+        assert one.messages
+        assert other.messages
+
+
+async def test_blocks_carry_what_came_together_and_the_rest_comes_one_by_one(
+    server: NatsServer, fresh_name: str
+) -> None:
+    async with Connection(server.url) as connection:
+        blocks: list[wire.Block] = []
+        statuses = Heard()
+        connection.subscribe_blocks(fresh_name, blocks.append, statuses)
+        for number in range(1000):
+            connection.publish(fresh_name, b"%d" % number, reply=f"ack.{number}")
+        connection.publish(fresh_name, b"status")
+        assert await statuses.have(1) == [b"status"]
+        assert [payload for block in blocks for payload in block.payloads] == [b"%d" % number for number in range(1000)]
+        assert len(blocks) < 1000
+
+
+async def test_a_handler_that_fails_harms_no_one_else(server: NatsServer, fresh_name: str) -> None:
+    problems: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+    async with Connection(server.url) as connection:
+        heard = Heard()
+        connection.subscribe(fresh_name, fail)
+        connection.subscribe(fresh_name, heard)
+        connection.publish(fresh_name, b"1")
+        connection.publish(fresh_name, b"2")
+        assert await heard.have(2) == [b"1", b"2"]
+    assert [type(problem["exception"]) for problem in problems] == [ZeroDivisionError] * 2
+    assert fresh_name in problems[0]["message"]
+
+
+async def test_a_listener_that_fails_harms_no_one_else(server: NatsServer) -> None:
+    problems: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+    connection = Connection(server.url)
+    connection.listen(fail)
+    events = Events(connection)
+    async with connection:
+        assert events.of(Connected)
+    assert events.of(Closed) == [Closed(unsent_bytes=0)]
+    assert {type(problem["exception"]) for problem in problems} == {ZeroDivisionError}
+
+
+async def test_a_listener_that_was_removed_hears_nothing_more(server: NatsServer) -> None:
+    connection = Connection(server.url)
+    events = Events(connection)
+    async with connection:
+        events.remove()
+    assert [type(event) for event in events.all] == [Connected]
+
+
+@pytest.mark.parametrize(
+    "subject", ["", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\r\nPUB b 0", "*", "a.*", "a.>", "\ud800"]
+)
+async def test_a_bad_subject_is_refused_before_it_is_sent(server: NatsServer, fresh_name: str, subject: str) -> None:
+    async with Connection(server.url) as connection:
+        with pytest.raises(UsageError):
+            connection.publish(subject)
+        with pytest.raises(UsageError):
+            await connection.request(subject)
+        echo(connection, fresh_name)
+        assert (await connection.request(fresh_name, b"unharmed")).payload == b"unharmed"
+
+
+async def test_other_bad_input_is_refused_before_it_is_sent(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as connection:
+        events = Events(connection)
+        for wrong in (
+            lambda: connection.publish(fresh_name, "text"),  # type: ignore[arg-type]
+            lambda: connection.publish(fresh_name, headers={"a b": "c"}),
+            lambda: connection.publish(fresh_name, headers={"a": "b\r\nc: d"}),
+            lambda: connection.publish(fresh_name, reply="a b"),
+            lambda: connection.publish("a" * 5000),
+            lambda: connection.publish(fresh_name, b"x" * (connection.server.max_payload_bytes + 1)),
+            lambda: connection.subscribe("a..b", Heard()),
+            lambda: connection.subscribe("a.>.b", Heard()),
+            lambda: connection.subscribe(fresh_name, Heard(), queue="a b"),
+            lambda: connection.subscribe(fresh_name, Heard(), max_messages=-1),
+        ):
+            with pytest.raises(UsageError):
+                wrong()
+        await connection.flush()
+        assert not events.all
+
+
+async def test_what_is_just_allowed_is_taken_by_the_server(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as connection:
+        heard = Heard()
+        longest = f"{fresh_name}.{'x' * (2000 - len(fresh_name) - 1)}"
+        connection.subscribe(f"{fresh_name}.>", heard)
+        largest = b"x" * connection.server.max_payload_bytes
+        connection.publish(longest, largest, reply=longest)
+        connection.publish(f"{fresh_name}.a*b.ü.{'y' * 100}", b"2")
+        assert await heard.have(2) == [largest, b"2"]
+
+
+async def test_a_message_that_is_too_large_is_told_both_sizes(start_nats: StartNats) -> None:
+    server = start_nats(max_payload_bytes=1000)
+    async with Connection(server.url) as connection:
+        with pytest.raises(UsageError, match="A message of 1001 bytes is larger than the 1000 that server nats takes"):
+            connection.publish("a", b"x" * 1001)
+
+
+async def test_what_the_server_does_not_permit_is_reported_and_the_link_goes_on(start_nats: StartNats) -> None:
+    permitted = {"publish": ["allowed", "_INBOX.>"], "subscribe": ["allowed", "_INBOX.>"]}
+    users = {"authorization": {"users": [{"user": "me", "password": "secret", "permissions": permitted}]}}
+    server = start_nats(extra=users)
+    async with Connection(server.url, auth=UserPassword("me", "secret")) as connection:
+        events = Events(connection)
+        connection.subscribe("forbidden", Heard())
+        reported = await events.have(ServerReported)
+        assert 'Subscription to "forbidden"' in reported.text
+        with pytest.raises(AuthenticationError, match="Allow this user to publish there"):
+            await connection.request("forbidden", timeout_seconds=60)
+        echo(connection, "allowed")
+        assert (await connection.request("allowed", b"hello")).payload == b"hello"
+        assert not events.of(Disconnected)
+
+
+async def test_closing_sends_what_was_published_just_before(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as listening:
+        heard = Heard()
+        listening.subscribe(fresh_name, heard)
+        await listening.flush()
+        async with Connection(server.url) as connection:
+            for number in range(10_000):
+                connection.publish(fresh_name, b"%d" % number)
+        assert await heard.have(10_000) == [b"%d" % number for number in range(10_000)]
+
+
+async def test_a_closed_connection_refuses_everything_and_may_be_closed_again(server: NatsServer) -> None:
+    async with Connection(server.url) as connection:
+        subscription = connection.subscribe("a", Heard())
+    await connection.close()
+    subscription.unsubscribe()
+    assert not connection.is_connected
+    for wrong in (
+        lambda: connection.publish("a"),
+        lambda: connection.subscribe("a", Heard()),
+        lambda: connection.send(b""),
+    ):
+        with pytest.raises(ClosedError):
+            wrong()
+    for waits in (connection.flush, lambda: connection.request("a"), connection.open):
+        with pytest.raises(ClosedError):
+            await waits()
+
+
+async def test_a_connection_that_was_never_opened_says_so() -> None:
+    connection = Connection()
+    with pytest.raises(ClosedError, match="not open yet"):
+        connection.publish("a")
+    with pytest.raises(LinkError, match="There was no server yet"):
+        connection.server  # noqa: B018
+    await connection.close()
+
+
+async def test_who_waits_for_an_answer_learns_that_the_connection_was_closed(
+    server: NatsServer, fresh_name: str
+) -> None:
+    connection = Connection(server.url)
+    await connection.open()
+    connection.subscribe(fresh_name, Heard())
+    asking = asyncio.create_task(connection.request(fresh_name, timeout_seconds=60))
+    await asyncio.sleep(0)
+    await connection.close()
+    with pytest.raises(LinkError, match="whether it did what was asked is not known"):
+        await asking
+
+
+async def test_subscriptions_made_before_opening_are_alive_with_the_first_link(
+    server: NatsServer, fresh_name: str
+) -> None:
+    connection = Connection(server.url)
+    heard = Heard()
+    connection.subscribe(fresh_name, heard)
+    async with connection:
+        connection.publish(fresh_name, b"1")
+        assert await heard.have(1) == [b"1"]
+
+
+async def test_reading_pauses_and_nothing_is_dropped(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as publishing, Connection(server.url, options=QUICK) as connection:
+        heard = Heard()
+        subscription = connection.subscribe(fresh_name, heard)
+        await connection.flush()
+        subscription.pause()
+        for number in range(2000):
+            publishing.publish(fresh_name, b"%d" % number)
+        await publishing.flush()
+        before = len(heard.messages)
+        await asyncio.sleep(4 * QUICK.ping_interval_seconds)  # longer than a silent peer would be trusted
+        assert len(heard.messages) == before
+        subscription.resume()
+        assert await heard.have(2000) == [b"%d" % number for number in range(2000)]
+
+
+async def test_what_waits_to_be_sent_has_a_bound(nats_server: NatsServer) -> None:
+    small = replace(QUICK, max_pending_bytes=1 << 20, ping_interval_seconds=60, close_timeout_seconds=0.1)
+    async with Connection(nats_server.url, options=small) as connection:
+
+        async def publish_on() -> None:
+            while True:
+                connection.publish("a", b"x" * 10_000)
+                await asyncio.sleep(0)
+
+        with nats_server.frozen(), pytest.raises(BufferFullError, match="would exceed 1048576"):
+            await publish_on()
+        await connection.flush()
+        connection.publish("a")
+
+
+async def test_what_the_server_says_of_itself_can_be_asked(server: NatsServer) -> None:
+    async with Connection(server.url, name="someone") as connection:
+        told = connection.server
+        assert told.version.startswith("2.15")
+        assert told.max_payload_bytes == 1 << 20
+        assert told.headers
+        assert told.jetstream
+        (client,) = [c for c in server.monitored("connz")["connections"] if c["cid"] == told.client_id]
+        assert client["name"] == "someone"
+        assert client["lang"] == "python"
