@@ -50,10 +50,11 @@ class Raw:
         code: int = answer["error"]["err_code"]
         return code
 
-    async def make_stream(self, name: str, **config: Any) -> None:  # noqa: ANN401 - configuration is JSON
-        """Make a stream in memory, of the subjects NAME.> if no others are given."""
+    async def make_stream(self, name: str, **config: Any) -> dict[str, Any]:  # noqa: ANN401 - configuration is JSON
+        """Make a stream in memory, of the subjects NAME.> if no others are given; return its configuration."""
         defaults = {"name": name, "subjects": [f"{name}.>"], "storage": "memory"}
-        await self.do(f"STREAM.CREATE.{name}", {**defaults, **config})
+        made: dict[str, Any] = (await self.do(f"STREAM.CREATE.{name}", {**defaults, **config}))["config"]
+        return made
 
     async def make_consumer(self, of: str, **config: Any) -> dict[str, Any]:  # noqa: ANN401 - configuration is JSON
         """Make a durable consumer with explicit acks, or as told, and return its configuration as the server has it."""

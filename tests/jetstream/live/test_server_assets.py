@@ -1,0 +1,155 @@
+"""What servers grant and refuse of streams and consumers, where that is not what one would think.
+
+No client library of ours is in this: requests go out, and answers come in, as they are (tests/jetstream/raw.py). What
+becomes of each field of a configuration is test_config's matter.
+"""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tests.jetstream.raw import ANSWER_SECONDS, MILLISECOND, Raw, ready, sequence
+
+RESET_SINCE = (2, 14)
+STRICT_SINCE = (2, 12)
+
+
+@pytest.mark.requirement("S-03")
+async def test_only_a_work_queue_refuses_to_be_pulled_from_without_explicit_acks(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    for policy in ("none", "all"):
+        assert (await raw.make_consumer(f"{fresh_name}.{policy}", ack_policy=policy))["ack_policy"] == policy
+    queue = f"{fresh_name}q"
+    await raw.make_stream(queue, retention="workqueue")
+    refusals = [await raw.refused_consumer(f"{queue}.c", ack_policy=policy) for policy in ("none", "all")]
+    assert set(refusals) <= {10084, 10098}
+
+
+@pytest.mark.requirement("S-31")
+async def test_flow_control_without_a_heartbeat_is_refused(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    pushed = {"deliver_subject": f"deliver-{fresh_name}", "flow_control": True}
+    assert await raw.refused_consumer(f"{fresh_name}.c", **pushed) == 10108
+    await raw.make_consumer(f"{fresh_name}.c", **pushed, idle_heartbeat=1_000 * MILLISECOND)
+
+
+@pytest.mark.requirement("X-04")
+async def test_metadata_of_the_servers_prefix_is_accepted_and_its_own_are_written_over(
+    raw: Raw, fresh_name: str
+) -> None:
+    await raw.make_stream(fresh_name)
+    mine = {"_nats.mine": "kept", "_nats.req.level": "99", "_nats.ver": "mine", "_nats.level": "mine"}
+    stored = (await raw.make_consumer(f"{fresh_name}.c", metadata=mine))["metadata"]
+    assert stored["_nats.mine"] == "kept"
+    assert all(stored[name] != mine[name] for name in ("_nats.req.level", "_nats.ver", "_nats.level"))
+
+
+@pytest.mark.requirement("X-09")
+async def test_a_field_that_a_server_does_not_know_is_refused_since_2_12_and_dropped_before(
+    raw: Raw, fresh_name: str
+) -> None:
+    await raw.make_stream(fresh_name)
+    if raw.version >= STRICT_SINCE:
+        assert await raw.refused_consumer(f"{fresh_name}.c", no_such_field=1) == 10025
+    else:
+        assert "no_such_field" not in await raw.make_consumer(f"{fresh_name}.c", no_such_field=1)
+
+
+async def is_unanswered(raw: Raw, operation: str) -> bool:
+    """Tell whether a server says nothing at all to a request, not even that no one is there to answer it."""
+    inbox = raw.client.new_inbox()
+    answers = await raw.listen(inbox)
+    await raw.client.publish(f"$JS.API.{operation}", b"", reply=inbox)
+    await raw.do("INFO")  # answered after it
+    await raw.client.flush()
+    return answers.pending_msgs == 0
+
+
+@pytest.mark.requirement("X-14")
+async def test_a_reset_begins_the_consumers_own_sequence_anew_behind_its_ack_floor_or_where_told(
+    raw: Raw, fresh_name: str
+) -> None:
+    of = await ready(raw, fresh_name, b"1", b"2", b"3")
+    if raw.version < RESET_SINCE:
+        assert await is_unanswered(raw, f"CONSUMER.RESET.{of}"), "what a server cannot do it does not refuse"
+        return
+    first, second, _ = await raw.take(of, 3)
+    await raw.answer(first, b"+ACK")
+    assert (await raw.do(f"CONSUMER.RESET.{of}"))["reset_seq"] == 2
+    (again,) = await raw.take(of)
+    assert (again.metadata.sequence.stream, again.metadata.sequence.consumer) == (2, 1)
+    assert again.metadata.num_delivered == 1, "that it was delivered before is forgotten"
+    assert second.metadata.sequence.consumer == 2
+    assert (await raw.do(f"CONSUMER.RESET.{of}", {"seq": 3}))["reset_seq"] == 3
+    assert [sequence(message) for message in await raw.take(of)] == [3]
+
+
+@pytest.mark.requirement("X-14")
+@pytest.mark.parametrize(
+    ("policy", "asked", "refused"),
+    [
+        ({"deliver_policy": "all"}, 1, False),
+        ({"deliver_policy": "by_start_sequence", "opt_start_seq": 2}, 2, False),
+        ({"deliver_policy": "by_start_sequence", "opt_start_seq": 2}, 1, True),
+        ({"deliver_policy": "new"}, 1, True),
+        ({"deliver_policy": "last"}, 1, True),
+        ({"deliver_policy": "new"}, 0, False),
+    ],
+)
+async def test_a_reset_goes_no_further_back_than_the_deliver_policy_does(
+    raw: Raw, fresh_name: str, policy: dict[str, object], asked: int, *, refused: bool
+) -> None:
+    of = await ready(raw, fresh_name, b"1", b"2", b"3", **policy)
+    if raw.version < RESET_SINCE:
+        assert await is_unanswered(raw, f"CONSUMER.RESET.{of}")
+        return
+    answer = await raw.api(f"CONSUMER.RESET.{of}", {"seq": asked} if asked else b"")
+    assert answer.get("error", {}).get("err_code") == (10204 if refused else None)
+
+
+async def held(raw: Raw, of: str, count: int) -> Sequence[str]:
+    return [message.subject for message in await raw.take(of, count)]
+
+
+@pytest.mark.requirement("X-17", "X-06")
+async def test_each_key_has_one_partition_and_each_partition_one_consumer(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(
+        fresh_name,
+        subject_transform={
+            "src": f"{fresh_name}.*",
+            "dest": f"{fresh_name}.{{{{partition(3,1)}}}}.{{{{wildcard(1)}}}}",
+        },
+    )
+    keys = [f"key{number}" for number in range(12)]
+    for key in [*keys, *keys]:
+        await raw.publish(f"{fresh_name}.{key}", b"1")
+    partitions: list[set[str]] = []
+    for member, owned in {"one": [0, 1], "two": [2]}.items():
+        filters = [f"{fresh_name}.{partition}.>" for partition in owned]
+        await raw.make_consumer(f"{fresh_name}.{member}", filter_subjects=filters)
+        count = (await raw.consumer(f"{fresh_name}.{member}"))["num_pending"]
+        partitions.append({subject.split(".")[2] for subject in await held(raw, f"{fresh_name}.{member}", count)})
+    assert partitions[0] | partitions[1] == set(keys)
+    assert not partitions[0] & partitions[1]
+
+
+@pytest.mark.requirement("X-10")
+async def test_an_atomic_batch_is_stored_as_a_whole_or_not_at_all(raw: Raw, fresh_name: str) -> None:
+    made = await raw.make_stream(fresh_name, allow_atomic=True, storage="file")
+    if raw.version < STRICT_SINCE:
+        assert "allow_atomic" not in made
+        return
+    headers = {"Nats-Batch-Id": fresh_name}
+    for number in (1, 2):
+        await raw.client.publish(f"{fresh_name}.a", b"1", headers={**headers, "Nats-Batch-Sequence": str(number)})
+    await raw.client.flush()
+    assert await raw.stored(fresh_name) == 0
+    last = {**headers, "Nats-Batch-Sequence": "3", "Nats-Batch-Commit": "1"}
+    reply = await raw.client.request(f"{fresh_name}.a", b"1", ANSWER_SECONDS, headers=last)
+    assert json.loads(reply.data)["count"] == 3
+    assert await raw.stored(fresh_name) == 3
+    gap = {"Nats-Batch-Id": "other", "Nats-Batch-Sequence": "2", "Nats-Batch-Commit": "1"}
+    refused = json.loads((await raw.client.request(f"{fresh_name}.a", b"1", ANSWER_SECONDS, headers=gap)).data)
+    assert refused["error"]["err_code"] == 10176
+    assert await raw.stored(fresh_name) == 3

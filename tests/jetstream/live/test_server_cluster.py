@@ -1,0 +1,68 @@
+"""What a cluster of servers answers while its leaders change and its nodes end.
+
+No client library of ours is in this: requests go out, and answers come in, as they are (tests/jetstream/raw.py).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.jetstream.raw import MILLISECOND, connected, sequence, status, until_waiting
+from tests.testbed.nats.cluster import NatsCluster
+from tests.testbed.nats.server import NatsServer
+
+LATER = 10_000 * MILLISECOND
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[NatsCluster]:
+    """Three nodes that the tests here share, as they leave it whole."""
+    nodes = NatsCluster(3)
+    try:
+        nodes.start()
+        yield nodes
+    finally:
+        nodes.close()
+
+
+def consumer_of(node: NatsServer, name: str) -> dict[str, Any]:
+    """Return what one node knows of a consumer by itself."""
+    accounts = node.monitored("jsz?streams=1&consumers=1")["account_details"]
+    streams = [stream for account in accounts for stream in account["stream_detail"]]
+    (consumer,) = [found for stream in streams for found in stream["consumer_detail"] if found["name"] == name]
+    known: dict[str, Any] = consumer
+    return known
+
+
+@pytest.mark.requirement("V-10")
+async def test_information_on_a_consumer_comes_from_its_leader_whichever_node_is_asked(
+    cluster: NatsCluster, fresh_name: str
+) -> None:
+    async with connected(**cluster.connect_arguments()) as raw:
+        await raw.make_stream(fresh_name, num_replicas=3)
+        await raw.make_consumer(f"{fresh_name}.{fresh_name}c")
+        await raw.publish(f"{fresh_name}.a", *[b"1"] * 20)
+        for message in await raw.take(f"{fresh_name}.{fresh_name}c", 5):
+            await raw.answer(message, b"+ACK")
+    leader = cluster.consumer_leader(fresh_name, f"{fresh_name}c")
+    for node in cluster.nodes:
+        async with connected(**node.connect_arguments()) as raw:
+            info = await raw.consumer(f"{fresh_name}.{fresh_name}c")
+        assert (info["num_pending"], info["cluster"]["leader"]) == (15, leader.name)
+        assert consumer_of(node, f"{fresh_name}c")["num_pending"] == (15 if node is leader else 0)
+
+
+async def test_a_pull_is_told_of_a_new_leader_but_not_what_it_leaves(cluster: NatsCluster, fresh_name: str) -> None:
+    async with connected(**cluster.connect_arguments()) as raw:
+        await raw.make_stream(fresh_name, num_replicas=3)
+        await raw.make_consumer(f"{fresh_name}.c")
+        pull = await raw.pull(f"{fresh_name}.c", expires=LATER)
+        await until_waiting(raw, f"{fresh_name}.c", 1)
+        cluster.step_down_consumer(fresh_name, "c")
+        answer = await pull.next()
+        assert status(answer) == "409 Leadership Change"
+        assert "Nats-Pending-Messages" not in (answer.headers or {})
+        await raw.publish(f"{fresh_name}.a", b"1")
+        assert await pull.is_silent(), "the pull is lost"
+        assert sequence((await raw.take(f"{fresh_name}.c"))[0]) == 1
