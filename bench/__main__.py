@@ -10,7 +10,11 @@ from pathlib import Path
 
 
 def main(chosen: list[str]) -> int:
-    there = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]) if module.name != "__main__"]
+    there = [
+        module.name
+        for module in pkgutil.iter_modules([str(Path(__file__).parent)])
+        if not module.ispkg and module.name != "__main__"
+    ]
     unknown = set(chosen) - set(there)
     if unknown:
         known = ", ".join(there) or "none yet; each comes with the part that it measures"

@@ -18,5 +18,5 @@ class Options:
     most_backoff_seconds: float = 5
     max_pending_bytes: int = 64 << 20
     """How much may wait to be sent, before publishing fails."""
-    read_moderation_seconds: float = 0
+    read_moderation_seconds: float = 0.0005
     """While there are subscriptions for blocks, how long to wait after a small read: fewer reads cost less."""
