@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.raw import Raw, connected
 from tests.testbed.binaries import NATS_SERVERS
 from tests.testbed.nats.server import NatsServer, Options
@@ -64,6 +66,20 @@ async def raw(every_server: NatsServer) -> AsyncIterator[Raw]:
     """A connection to a server of each variant, for what servers do by themselves."""
     async with connected(**every_server.connect_arguments()) as client:
         yield client
+
+
+@pytest.fixture
+async def jetstream(server: NatsServer) -> AsyncIterator[JetStream]:
+    """JetStream of the newest server."""
+    async with Connection(server.url) as connection:
+        yield JetStream(connection)
+
+
+@pytest.fixture
+async def every_jetstream(every_server: NatsServer) -> AsyncIterator[JetStream]:
+    """JetStream of a server of each variant."""
+    async with Connection(every_server.url) as connection:
+        yield JetStream(connection)
 
 
 _names = iter(range(1, 1_000_000))

@@ -1,1 +1,1 @@
-"""What users call. Shells: they carry out what `core` decides, on a connection of `transport`."""
+"""What users call: shells that carry out what core decides."""

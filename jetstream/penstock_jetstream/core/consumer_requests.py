@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from penstock_jetstream.core.names import checked_name
 from penstock_jetstream.core.requests import Request
+from penstock_jetstream.core.subjects import has_wildcards
 from penstock_jetstream.core.times import rfc3339
 from penstock_jetstream.errors import UsageError
 
@@ -84,11 +85,12 @@ def _filters(config: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _create_subject(stream: str, name: str, config: Mapping[str, Any]) -> str:
-    """Say as much as possible in the subject, as permissions look there; several filters do not fit (10137)."""
+    """Say in the subject what fits there, as permissions look there: not several filters (10137), nor wildcards."""
     if not name:
         return f"CONSUMER.CREATE.{stream}"
-    single = config.get("filter_subject")
-    return f"CONSUMER.CREATE.{stream}.{name}" + (f".{single}" if single and not config.get("filter_subjects") else "")
+    single = config.get("filter_subject") or ""
+    fits = single and not config.get("filter_subjects") and not has_wildcards(single)
+    return f"CONSUMER.CREATE.{stream}.{name}" + (f".{single}" if fits else "")
 
 
 def _sendable(config: Mapping[str, Any], action: Action) -> Mapping[str, Any]:

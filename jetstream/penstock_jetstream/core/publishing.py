@@ -12,7 +12,8 @@ from penstock_jetstream.core.headers import HeadersLike
 from penstock_jetstream.errors import UsageError, api_error
 
 MIN_TTL_SECONDS = 1
-MAX_BATCH_ID_LETTERS = 64
+BATCH_LEVEL = 2
+"""The API level that knows atomic batches. An older server would store their messages one by one."""
 _MILLISECONDS = 1000
 
 

@@ -42,6 +42,11 @@ def encode_queue(name: str) -> bytes:
     return _encoded(name)
 
 
+def has_wildcards(subject: str) -> bool:
+    """Tell whether a subject stands for several, and so cannot be sent to."""
+    return not {"*", ">"}.isdisjoint(subject.split("."))
+
+
 def _encoded(subject: str) -> bytes:
     try:
         encoded = subject.encode()

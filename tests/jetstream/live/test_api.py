@@ -1,0 +1,158 @@
+"""Asking JetStream's API: prefixes, domains, levels, and servers that are not there or talk nonsense."""
+
+import asyncio
+import json
+
+import pytest
+
+from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.errors import (
+    ApiError,
+    ClosedError,
+    ErrorCode,
+    LinkError,
+    MissingError,
+    NoRespondersError,
+    ProtocolError,
+)
+from penstock_jetstream.errors.listing import IncompleteListError
+from penstock_jetstream.transport.connection import Connection
+from tests.jetstream.conftest import VARIANTS
+from tests.jetstream.eventually import eventually
+from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf, StartRelay
+from tests.testbed.nats.server import NatsServer
+
+
+@pytest.mark.requirement("X-08")
+@pytest.mark.parametrize(("variant", "level"), [("2.11", 1), ("2.12", 3), ("2.14", 4), ("2.15", 5)])
+async def test_each_server_tells_its_api_level(request: pytest.FixtureRequest, variant: str, level: int) -> None:
+    assert variant in VARIANTS
+    server: NatsServer = request.getfixturevalue("shared_servers").get(variant)
+    async with Connection(server.url) as connection:
+        assert (await JetStream(connection).account()).api_level == level
+
+
+async def test_an_account_tells_what_it_uses_and_may_use(jetstream: JetStream, fresh_name: str) -> None:
+    before = await jetstream.account()
+    await jetstream.streams.create({"name": fresh_name})
+    after = await jetstream.account()
+    assert after.streams == before.streams + 1
+    assert (after.max_streams, after.requires_max_bytes, after.domain) == (-1, False, None)
+
+
+@pytest.mark.requirement("X-08")
+async def test_a_level_that_the_server_has_not_is_refused_where_the_header_is_known(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    has_level = await every_jetstream.api.level()
+    await JetStream(every_jetstream.connection, required_api_level=has_level).streams.create({"name": fresh_name})
+    demanding = JetStream(every_jetstream.connection, required_api_level=has_level + 1)
+    if has_level < 2:
+        await demanding.streams.info(fresh_name)  # 2.11 does not know the header
+        return
+    with pytest.raises(ApiError) as refused:
+        await demanding.streams.info(fresh_name)
+    assert (refused.value.err_code, refused.value.code) == (ErrorCode.REQUIRED_API_LEVEL, 412)
+
+
+@pytest.mark.requirement("P-01")
+async def test_a_domain_is_reached_over_a_leaf_by_its_prefix(start_nats_leaf: StartNatsLeaf) -> None:
+    pair = start_nats_leaf()
+    async with Connection(pair.hub.url) as connection:
+        hub, leaf = JetStream(connection), JetStream(connection, domain="leaf")
+        same = JetStream(connection, api_prefix="$JS.leaf.API")
+        assert ((await hub.account()).domain, (await leaf.account()).domain) == ("hub", "leaf")
+        await hub.streams.create({"name": "HUB", "subjects": ["hub.>"]})
+        await leaf.streams.create({"name": "LEAF", "subjects": ["leaf.>"], "allow_direct": True})
+        assert [name async for name in same.streams.names()] == ["LEAF"]
+        assert [name async for name in hub.streams.names()] == ["HUB"]
+        assert (await leaf.publish("leaf.a", b"1")).domain == "leaf"
+        assert (await leaf.direct.get("LEAF", sequence=1)).data == b"1"
+        assert [each.data async for each in leaf.direct.read("LEAF")] == [b"1"]
+        assert (await leaf.streams.info("LEAF")).domain == "leaf"
+
+
+async def test_a_domain_that_cannot_be_reached_is_told_at_once(jetstream: JetStream) -> None:
+    with pytest.raises(NoRespondersError, match=r"nobody answers on \$JS\.moon\.API.*no server of the domain"):
+        await JetStream(jetstream.connection, domain="moon").streams.info("ORDERS")
+
+
+async def test_a_server_without_jetstream_is_told_at_once(start_nats: StartNats) -> None:
+    accounts = {"accounts": {"PLAIN": {"users": [{"user": "u", "password": "p"}]}}, "no_auth_user": "u"}
+    async with Connection(start_nats(extra=accounts).url) as connection:
+        with pytest.raises((NoRespondersError, ApiError), match="not enabled for"):
+            await JetStream(connection).streams.info("ORDERS")
+
+
+@pytest.mark.parametrize("nonsense", [b"", b"{", b"null", b"[]", b"\x00\xff", b'{"type": 7}', b'{"type": "x"}'])
+async def test_nonsense_is_a_protocol_error_and_harms_nothing(
+    jetstream: JetStream, fresh_name: str, nonsense: bytes
+) -> None:
+    connection = jetstream.connection
+    connection.subscribe(f"{fresh_name}.>", lambda _s, reply, _h, _p: connection.publish(reply.decode(), nonsense))
+    with pytest.raises(ProtocolError, match="ORDERS was to be described"):
+        await JetStream(connection, api_prefix=fresh_name).streams.info("ORDERS")
+    with pytest.raises(MissingError):
+        await jetstream.streams.info("ORDERS")
+
+
+async def test_a_list_that_lacks_some_names_them_at_its_end(jetstream: JetStream, fresh_name: str) -> None:
+    """A cluster answers so while streams have no leader; here it is played."""
+    await jetstream.streams.create({"name": fresh_name})
+    info = (await jetstream.streams.info(fresh_name)).raw
+    answer = {
+        "type": "io.nats.jetstream.api.v1.stream_list_response",
+        "total": 2,
+        "offset": 0,
+        "limit": 256,
+        "streams": [info],
+        "missing": ["ORDERS"],
+    }
+    connection = jetstream.connection
+    connection.subscribe(f"{fresh_name}.>", lambda _s, reply, _h, _p: connection.publish(reply.decode(), _page(answer)))
+    served: list[str] = []
+
+    async def list_all() -> None:
+        async for each in JetStream(connection, api_prefix=fresh_name).streams.list():
+            served.append(each.name)
+            answer.update({"streams": [], "offset": 1})
+
+    with pytest.raises(IncompleteListError, match="ORDERS: its leader did not answer") as error:
+        await list_all()
+    assert served == [fresh_name]
+    assert error.value.unavailable == {"ORDERS": "its leader did not answer"}
+
+
+def _page(answer: dict[str, object]) -> bytes:
+    return json.dumps(answer).encode()
+
+
+async def test_what_changes_nothing_is_asked_again_over_the_next_link_and_what_does_is_not(
+    start_nats: StartNats, start_relay: StartRelay
+) -> None:
+    server = start_nats()
+    relay = start_relay(server.port)
+    async with Connection(relay.url) as connection:
+        jetstream = JetStream(connection)
+        await jetstream.streams.create({"name": "ORDERS"})
+
+        async def sent() -> bool:
+            return not connection.pending_bytes
+
+        with server.frozen():
+            reading = asyncio.create_task(jetstream.streams.info("ORDERS"))
+            writing = asyncio.create_task(jetstream.streams.purge("ORDERS"))
+            await asyncio.sleep(0)  # both begin
+            await eventually(sent, "both sent")
+            relay.cut()
+            with pytest.raises(LinkError, match=r"stream ORDERS was to be purged.*is not known"):
+                await writing
+        assert (await reading).name == "ORDERS"
+
+
+async def test_a_closed_connection_is_told_as_such(server: NatsServer) -> None:
+    connection = Connection(server.url)
+    await connection.open()
+    await connection.close()
+    with pytest.raises(ClosedError):
+        await JetStream(connection).streams.info("ORDERS")

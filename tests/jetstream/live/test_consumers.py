@@ -1,0 +1,308 @@
+"""Consumers on real servers: made, looked at, changed, paused, put back, unpinned, deleted."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.core.headers import Headers
+from penstock_jetstream.errors import ApiError, ConflictError, ErrorCode, MissingError, ProtocolError, UsageError
+from penstock_jetstream.transport.connection import Connection
+from tests.jetstream.eventually import eventually
+from tests.testbed.nats.cluster import NatsCluster
+
+ETL = {"durable_name": "etl", "ack_policy": "explicit"}
+
+
+async def stream(jetstream: JetStream, name: str, *, messages: int = 0, **fields: Any) -> str:  # noqa: ANN401
+    await jetstream.streams.create({"name": name, "subjects": [f"{name}.>"], "storage": "memory", **fields})
+    for number in range(1, messages + 1):
+        await jetstream.publish(f"{name}.{number}", str(number).encode())
+    return name
+
+
+async def pulled(jetstream: JetStream, of: str, consumer: str, **request: Any) -> tuple[bytes, str, dict[str, str]]:  # noqa: ANN401
+    """Pull one message by hand; return its data, the subject that acknowledges it, and its headers."""
+    connection = jetstream.connection
+    answer: asyncio.Future[tuple[bytes, str]] = asyncio.get_running_loop().create_future()
+    headers: dict[str, str] = {}
+
+    def take(_subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
+        headers.update(Headers(header))
+        if not answer.done():
+            answer.set_result((payload, reply.decode()))
+
+    inbox = connection.new_inbox()
+    subscription = connection.subscribe(inbox, take)
+    body = json.dumps({"batch": 1, "expires": 2 * 10**9, **request}).encode()
+    connection.publish(f"$JS.API.CONSUMER.MSG.NEXT.{of}.{consumer}", body, reply=inbox)
+    async with asyncio.timeout(5):
+        data, reply = await answer
+    subscription.unsubscribe()
+    return data, reply, headers
+
+
+@pytest.mark.requirement("C-01")
+async def test_a_consumer_is_made_looked_at_and_deleted(every_jetstream: JetStream, fresh_name: str) -> None:
+    name, consumers = await stream(every_jetstream, fresh_name, messages=3), every_jetstream.consumers
+    made = await consumers.create(name, ETL)
+    assert (made.name, made.stream, made.num_pending) == ("etl", name, 3)
+    found = await consumers.info(name, "etl")
+    assert (found.config, found.created) == (made.config, made.created)
+    assert found.config["max_waiting"] == 512
+    assert [each async for each in consumers.names(name)] == ["etl"]
+    assert [each.name async for each in consumers.list(name)] == ["etl"]
+    await consumers.delete(name, "etl")
+    with pytest.raises(MissingError, match=f"Consumer etl of stream {name}"):
+        await consumers.info(name, "etl")
+
+
+@pytest.mark.requirement("C-03")
+async def test_create_update_and_both_are_three_operations(every_jetstream: JetStream, fresh_name: str) -> None:
+    name, consumers = await stream(every_jetstream, fresh_name), every_jetstream.consumers
+    with pytest.raises(MissingError) as missing:
+        await consumers.update(name, ETL)
+    assert missing.value.err_code == ErrorCode.CONSUMER_DOES_NOT_EXIST
+    await consumers.create(name, ETL)
+    await consumers.create(name, ETL)
+    with pytest.raises(ConflictError) as conflict:
+        await consumers.create(name, ETL | {"max_deliver": 5})
+    assert conflict.value.err_code == ErrorCode.CONSUMER_ALREADY_EXISTS
+    assert (await consumers.update(name, ETL | {"max_deliver": 5})).config["max_deliver"] == 5
+    assert (await consumers.create_or_update(name, ETL | {"max_deliver": 6})).config["max_deliver"] == 6
+    assert (await consumers.create_or_update(name, {"durable_name": "new"})).name == "new"
+
+
+@pytest.mark.requirement("V-09")
+async def test_without_an_ack_policy_acks_are_explicit_and_not_none(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    assert (await every_jetstream.consumers.create(name, {"durable_name": "etl"})).config["ack_policy"] == "explicit"
+
+
+async def test_a_consumer_without_a_name_gets_one_from_the_server(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    info = await every_jetstream.consumers.create(name, {"ack_policy": "none"})
+    assert info.name
+    assert "durable_name" not in info.config
+
+
+async def test_modify_keeps_what_it_does_not_change_and_the_durable_name(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    name, consumers = await stream(every_jetstream, fresh_name), every_jetstream.consumers
+    before = await consumers.create(name, ETL | {"max_batch": 7, "max_expires": 10**9, "metadata": {"owner": "me"}})
+    after = await consumers.modify(name, "etl", lambda now: now | {"description": "x"})
+    assert after.config == {**before.config, "description": "x"}
+
+
+@pytest.mark.requirement("X-05")
+async def test_several_filters_are_stored_and_one_may_replace_them(every_jetstream: JetStream, fresh_name: str) -> None:
+    name, consumers = await stream(every_jetstream, fresh_name), every_jetstream.consumers
+    filters = [f"{name}.a", f"{name}.b.>"]
+    info = await consumers.create(name, ETL | {"filter_subjects": filters})
+    assert info.config["filter_subjects"] == filters
+    for single in (f"{name}.*", f"{name}.a"):
+        info = await consumers.update(name, ETL | {"filter_subject": single})
+        assert info.config["filter_subject"] == single
+
+
+@pytest.mark.requirement("X-05")
+@pytest.mark.parametrize(
+    ("filters", "err_code"),
+    [
+        ({"filter_subject": "{}.a", "filter_subjects": ["{}.b"]}, 10136),
+        ({"filter_subjects": ["{}.a", "{}.>"]}, 10138),
+    ],
+)
+async def test_filters_that_contradict_each_other_are_refused(
+    every_jetstream: JetStream, fresh_name: str, filters: dict[str, Any], err_code: int
+) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    named = json.loads(json.dumps(filters).replace("{}", name))
+    with pytest.raises(ApiError) as refused:
+        await every_jetstream.consumers.create(name, ETL | named)
+    assert refused.value.err_code == err_code
+
+
+@pytest.mark.requirement("X-05")
+async def test_several_filters_in_the_subject_of_the_request_would_be_refused(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    """The naive way: the create subject with a filter in it, and several filters in the body."""
+    name = await stream(every_jetstream, fresh_name)
+    config = ETL | {"filter_subjects": [f"{name}.a", f"{name}.b"]}
+    body = json.dumps({"stream_name": name, "config": config}).encode()
+    reply = await every_jetstream.connection.request(f"$JS.API.CONSUMER.CREATE.{name}.etl.{name}.a", body)
+    assert json.loads(reply.payload)["error"]["err_code"] == 10137
+
+
+@pytest.mark.requirement("X-05")
+async def test_a_server_that_drops_filters_is_found_out(jetstream: JetStream, fresh_name: str) -> None:
+    """No supported server does; so one is played, with what a real one says otherwise."""
+    name = await stream(jetstream, fresh_name)
+    honest = await jetstream.consumers.create(name, ETL)
+    answer = {**honest.raw, "type": "io.nats.jetstream.api.v1.consumer_create_response"}
+    connection = jetstream.connection
+    connection.subscribe(
+        f"OLD{name}.>", lambda _s, reply, _h, _p: connection.publish(reply.decode(), json.dumps(answer).encode())
+    )
+    forgetful = JetStream(connection, api_prefix=f"OLD{name}")
+    with pytest.raises(ProtocolError, match="without the filters"):
+        await forgetful.consumers.create(name, ETL | {"filter_subjects": [f"{name}.a", f"{name}.b"]})
+
+
+@pytest.mark.requirement("X-16")
+async def test_a_paused_consumer_says_so_until_it_is_resumed(every_jetstream: JetStream, fresh_name: str) -> None:
+    name, consumers = await stream(every_jetstream, fresh_name), every_jetstream.consumers
+    await consumers.create(name, ETL)
+    until = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
+    pause = await consumers.pause(name, "etl", until)
+    assert (pause.is_paused, pause.until) == (True, until)
+    assert 3500 < pause.remaining_seconds <= 3600
+    info = await consumers.info(name, "etl")
+    assert (info.pause.is_paused, info.pause.until) == (True, until)
+    await consumers.resume(name, "etl")
+    assert not (await consumers.info(name, "etl")).pause.is_paused
+
+
+@pytest.mark.requirement("X-16")
+async def test_a_pause_that_has_passed_is_a_resume(every_jetstream: JetStream, fresh_name: str) -> None:
+    name, consumers = await stream(every_jetstream, fresh_name), every_jetstream.consumers
+    await consumers.create(name, ETL)
+    await consumers.pause(name, "etl", datetime.now(UTC) + timedelta(hours=1))
+    assert not (await consumers.pause(name, "etl", datetime.now(UTC) - timedelta(hours=1))).is_paused
+
+
+@pytest.mark.requirement("X-16")
+async def test_an_update_neither_ends_a_pause_nor_begins_one(every_jetstream: JetStream, fresh_name: str) -> None:
+    name, consumers = await stream(every_jetstream, fresh_name), every_jetstream.consumers
+    in_an_hour = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    paused = await consumers.create(name, ETL | {"pause_until": in_an_hour})
+    assert paused.pause.is_paused
+    assert (await consumers.update(name, ETL)).pause.is_paused
+    await consumers.resume(name, "etl")
+    assert not (await consumers.create_or_update(name, ETL | {"pause_until": in_an_hour})).pause.is_paused
+
+
+@pytest.mark.requirement("X-14")
+async def test_a_reset_goes_back_behind_the_last_ack_or_to_a_sequence(jetstream: JetStream, fresh_name: str) -> None:
+    name, consumers = await stream(jetstream, fresh_name, messages=4), jetstream.consumers
+    await consumers.create(name, ETL)
+    for expected in (b"1", b"2"):
+        data, ack, _ = await pulled(jetstream, name, "etl")
+        assert data == expected
+        if data == b"1":
+            await jetstream.connection.request(ack, b"+ACK")
+    back = await consumers.reset(name, "etl")
+    assert (back.sequence, back.info.num_ack_pending) == (2, 0)
+    assert (await pulled(jetstream, name, "etl"))[0] == b"2"
+    forward = await consumers.reset(name, "etl", sequence=4)
+    assert forward.sequence == 4
+    data, ack, _ = await pulled(jetstream, name, "etl")
+    assert data == b"4"
+    assert forward.info.delivered.consumer_sequence == 0  # it counts from the beginning again
+
+
+@pytest.mark.requirement("X-14")
+@pytest.mark.parametrize(
+    ("policy", "sequence", "err_code"),
+    [
+        ({"deliver_policy": "new"}, 2, 10204),
+        ({"deliver_policy": "by_start_sequence", "opt_start_seq": 3}, 2, 10204),
+        ({"deliver_policy": "by_start_sequence", "opt_start_seq": 3}, 4, None),
+    ],
+)
+async def test_a_reset_to_a_sequence_must_fit_where_the_consumer_began(
+    jetstream: JetStream, fresh_name: str, policy: dict[str, Any], sequence: int, err_code: int | None
+) -> None:
+    name, consumers = await stream(jetstream, fresh_name, messages=4), jetstream.consumers
+    await consumers.create(name, ETL | policy)
+    if err_code is None:
+        assert (await consumers.reset(name, "etl", sequence=sequence)).sequence == sequence
+        return
+    with pytest.raises(ApiError) as refused:
+        await consumers.reset(name, "etl", sequence=sequence)
+    assert refused.value.err_code == err_code
+
+
+@pytest.mark.requirement("X-14", "X-08")
+async def test_a_reset_is_refused_at_once_where_the_server_has_none(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    name, consumers = await stream(every_jetstream, fresh_name), every_jetstream.consumers
+    await consumers.create(name, ETL)
+    if await every_jetstream.api.level() >= 4:
+        await consumers.reset(name, "etl")
+    else:
+        with pytest.raises(UsageError, match=r"API level 4.*2\.14"):
+            await consumers.reset(name, "etl")
+
+
+@pytest.mark.requirement("G-13", "G-14")
+async def test_a_pin_is_shown_and_can_be_taken(every_jetstream: JetStream, fresh_name: str) -> None:
+    name, consumers = await stream(every_jetstream, fresh_name, messages=2), every_jetstream.consumers
+    pinned = ETL | {"priority_groups": ["a"], "priority_policy": "pinned_client", "priority_timeout": 60 * 10**9}
+    made = await consumers.create(name, pinned)
+    assert [(each.name, each.pinned_id) for each in made.priority_groups] == [("a", None)]
+    _, _, headers = await pulled(every_jetstream, name, "etl", group="a")
+    (group,) = (await consumers.info(name, "etl")).priority_groups
+    assert (group.name, group.pinned_id) == ("a", headers["Nats-Pin-Id"])
+    assert group.pinned_since is not None
+    with pytest.raises(ApiError) as refused:
+        await consumers.unpin(name, "etl", "b")
+    assert refused.value.err_code == ErrorCode.CONSUMER_INVALID_PRIORITY_GROUP
+    await consumers.unpin(name, "etl", "a")
+    assert [each.pinned_id for each in (await consumers.info(name, "etl")).priority_groups] == [None]
+
+
+@pytest.mark.requirement("G-14")
+async def test_pins_are_told_as_events(jetstream: JetStream, fresh_name: str) -> None:
+    name, consumers = await stream(jetstream, fresh_name, messages=2), jetstream.consumers
+    events: asyncio.Queue[dict[str, Any]] = asyncio.Queue(8)
+    for kind in ("PINNED", "UNPINNED"):
+        jetstream.connection.subscribe(
+            f"$JS.EVENT.ADVISORY.CONSUMER.{kind}.{name}.etl", lambda *event: events.put_nowait(json.loads(event[3]))
+        )
+    await consumers.create(name, ETL | {"priority_groups": ["a"], "priority_policy": "pinned_client"})
+    _, _, headers = await pulled(jetstream, name, "etl", group="a")
+    await consumers.unpin(name, "etl", "a")
+    async with asyncio.timeout(5):
+        pinned, unpinned = await events.get(), await events.get()
+    assert (pinned["group"], pinned["pinned_id"]) == ("a", headers["Nats-Pin-Id"])
+    assert (unpinned["group"], unpinned["reason"]) == ("a", "admin")
+
+
+@pytest.mark.requirement("V-10")
+async def test_the_leader_answers_for_a_consumer_whatever_server_is_asked(nats_cluster: NatsCluster) -> None:
+    async with Connection(nats_cluster.urls) as connection:
+        jetstream = JetStream(connection)
+        await stream(jetstream, "ORDERS", messages=20, num_replicas=3, storage="file")
+        await jetstream.consumers.create("ORDERS", ETL)
+        await pulled(jetstream, "ORDERS", "etl")
+        leader = nats_cluster.consumer_leader("ORDERS", "etl").name
+        for node in nats_cluster.nodes:
+            async with Connection(node.url) as other:
+                info = await JetStream(other).consumers.info("ORDERS", "etl")
+                assert info.cluster
+                assert (info.cluster.leader, info.num_pending, info.num_ack_pending) == (leader, 19, 1)
+
+
+async def test_a_consumers_replicas_elect_another_leader(nats_cluster: NatsCluster) -> None:
+    async with Connection(nats_cluster.urls) as connection:
+        jetstream = JetStream(connection, timeout_seconds=1)
+        await stream(jetstream, "ORDERS", num_replicas=3)
+        info = await jetstream.consumers.create("ORDERS", ETL)
+        assert info.cluster
+        preferred = info.cluster.replicas[0].name
+
+        async def leads() -> bool:
+            cluster = (await jetstream.consumers.info("ORDERS", "etl")).cluster
+            return cluster is not None and cluster.leader == preferred
+
+        await jetstream.consumers.step_down("ORDERS", "etl", preferred=preferred)
+        await eventually(leads, f"{preferred} leads")

@@ -1,0 +1,204 @@
+"""Direct gets on real servers: single messages, ranges, and the last messages of many subjects (X-03)."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.errors import ApiError, ErrorCode, MissingError, NoRespondersError, UsageError
+from penstock_jetstream.errors.direct import DirectGetError
+from penstock_jetstream.transport.connection import Connection
+from tests.testbed.nats.fixtures import StartNats, StartRelay
+
+pytestmark = pytest.mark.requirement("X-03")
+
+
+async def filled(jetstream: JetStream, name: str, *subjects: str, size_bytes: int = 1, **fields: object) -> str:
+    config = {"name": name, "subjects": [f"{name}.>"], "storage": "memory", "allow_direct": True, **fields}
+    await jetstream.streams.create(config)
+    async with jetstream.publisher() as publisher:
+        for number, subject in enumerate(subjects, start=1):
+            _ = await publisher.submit(f"{name}.{subject}", str(number).encode().rjust(size_bytes))
+    return name
+
+
+async def test_one_message_is_got_by_sequence_and_by_subject(every_jetstream: JetStream, fresh_name: str) -> None:
+    name, direct = await filled(every_jetstream, fresh_name, "a", "b", "a"), every_jetstream.direct
+    await every_jetstream.publish(f"{name}.c", b"4", headers={"Color": ["red", "blue"]})
+    assert (await direct.get(name, sequence=2)).data == b"2"
+    assert (await direct.get(name, last_by_subject=f"{name}.a")).sequence == 3
+    assert (await direct.get(name, last_by_subject=f"{name}.*")).sequence == 4
+    assert (await direct.get(name, next_by_subject=f"{name}.a", sequence=2)).sequence == 3
+    last = await direct.get(name, sequence=4)
+    assert (last.headers.all("Color"), len(last.headers)) == (["red", "blue"], 1)
+
+
+async def test_it_is_the_same_message_that_the_leader_has(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await filled(every_jetstream, fresh_name, "a")
+    ours = await every_jetstream.direct.get(name, sequence=1)
+    leaders = await every_jetstream.streams.get_message(name, sequence=1)
+    assert (ours.stream, ours.subject, ours.data, ours.timestamp_ns, ours.time) == (
+        leaders.stream,
+        leaders.subject,
+        leaders.data,
+        leaders.timestamp_ns,
+        leaders.time,
+    )
+
+
+async def test_a_message_that_is_not_there_is_missing(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await filled(every_jetstream, fresh_name, "a")
+    with pytest.raises(MissingError, match=f"Message 9 of stream {name} could not be found"):
+        await every_jetstream.direct.get(name, sequence=9)
+    with pytest.raises(MissingError):
+        await every_jetstream.direct.get(name, last_by_subject=f"{name}.x")
+
+
+async def test_a_stream_that_does_not_allow_it_says_nothing_and_we_say_why(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    """allow_direct is strictly opt-in."""
+    name = await filled(every_jetstream, fresh_name, "a", allow_direct=False)
+    with pytest.raises(NoRespondersError, match="allow_direct"):
+        await every_jetstream.direct.get(name, sequence=1)
+    with pytest.raises(NoRespondersError, match="allow_direct"):
+        _ = [message async for message in every_jetstream.direct.read(name)]
+
+
+async def test_a_stream_is_read_to_its_end_over_many_pages(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await filled(every_jetstream, fresh_name, *["a", "b"] * 1250)
+    assert [each.sequence async for each in every_jetstream.direct.read(name)] == list(range(1, 2501))
+    of_subject = [each.sequence async for each in every_jetstream.direct.read(name, subject=f"{name}.b")]
+    assert of_subject == list(range(2, 2501, 2))
+
+
+async def test_pages_end_by_bytes_too(jetstream: JetStream, fresh_name: str) -> None:
+    name = await filled(jetstream, fresh_name, *["a"] * 30, size_bytes=500_000)
+    assert [int(each.data) async for each in jetstream.direct.read(name)] == list(range(1, 31))
+
+
+async def test_a_range_has_a_beginning_an_end_and_a_number(every_jetstream: JetStream, fresh_name: str) -> None:
+    name, direct = await filled(every_jetstream, fresh_name, *["a", "b"] * 5), every_jetstream.direct
+
+    async def read(**plan: object) -> list[int]:
+        return [each.sequence async for each in direct.read(name, **plan)]  # type: ignore[arg-type] # of any kind
+
+    assert await read(start_sequence=3, up_to_sequence=6) == [3, 4, 5, 6]
+    assert await read(subject=f"{name}.b", start_sequence=3, up_to_sequence=7) == [4, 6]
+    assert await read(max_messages=3) == [1, 2, 3]
+    fifth = await direct.get(name, sequence=5)
+    assert min(await read(start_time=fifth.time)) in {4, 5}  # a time has microseconds here, and nanoseconds there
+    assert await read(start_sequence=11) == []
+    assert await read(start_time=datetime.now(UTC)) == []
+
+
+async def test_gaps_are_stepped_over(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await filled(every_jetstream, fresh_name, *["a"] * 6)
+    for sequence in (1, 3, 6):
+        await every_jetstream.streams.delete_message(name, sequence)
+    assert [each.sequence async for each in every_jetstream.direct.read(name, up_to_sequence=6)] == [2, 4, 5]
+
+
+async def test_there_is_no_read_after_write_promise_but_on_one_server_it_holds(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    name = await filled(every_jetstream, fresh_name)
+    for number in range(1, 20):
+        await every_jetstream.publish(f"{name}.a")
+        assert (await every_jetstream.direct.get(name, last_by_subject=f"{name}.a")).sequence == number
+
+
+async def test_the_last_messages_of_subjects_are_those_of_one_moment(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    name, direct = await filled(every_jetstream, fresh_name, "a", "b", "a", "c"), every_jetstream.direct
+
+    async def lasts(*subjects: str, up_to_sequence: int = 0) -> list[int]:
+        wanted = [f"{name}.{subject}" for subject in subjects]
+        return [each.sequence async for each in direct.lasts(name, wanted, up_to_sequence=up_to_sequence)]
+
+    assert await lasts(">") == [2, 3, 4]
+    assert await lasts("a", "c") == [3, 4]
+    assert await lasts(">", up_to_sequence=2) == [1, 2]
+    assert await lasts("x") == []
+    third = await direct.get(name, sequence=3)
+    now = [each.sequence async for each in direct.lasts(name, [f"{name}.>"], up_to_time=datetime.now(UTC))]
+    assert now == [2, 3, 4]
+    before = [each.sequence async for each in direct.lasts(name, [f"{name}.>"], up_to_time=third.time)]
+    assert max(before) < 4
+
+
+async def test_many_last_messages_come_in_pages_while_the_stream_goes_on(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    name = await filled(every_jetstream, fresh_name, *(str(number) for number in range(1024)))
+    found: list[int] = []
+    async for each in every_jetstream.direct.lasts(name, [f"{name}.>"]):
+        if not found:
+            await every_jetstream.publish(f"{name}.1023")  # too late to be seen: page 2 is of the same moment
+        found.append(each.sequence)
+    assert found == list(range(1, 1025))
+
+
+async def test_more_than_1024_subjects_are_refused(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await filled(every_jetstream, fresh_name, *(str(number) for number in range(1025)))
+    with pytest.raises(DirectGetError, match="413"):
+        _ = [each async for each in every_jetstream.direct.lasts(name, [f"{name}.>"])]
+
+
+async def test_a_request_that_the_server_cannot_read_is_408(jetstream: JetStream, fresh_name: str) -> None:
+    name = await filled(jetstream, fresh_name)
+    for body, text in ((b"", "Empty Request"), (b"{", "Malformed Request"), (b'{"seq":1,"last_by_subj":"a"}', "Bad")):
+        reply = await jetstream.connection.request(f"$JS.API.DIRECT.GET.{name}", body)
+        assert reply.headers.status == 408
+        assert reply.headers.description.startswith(text)
+
+
+async def test_a_contradiction_is_noticed_before_anything_is_sent(jetstream: JetStream) -> None:
+    with pytest.raises(UsageError):
+        await jetstream.direct.get("S", sequence=1, last_by_subject="a")
+    with pytest.raises(UsageError):
+        jetstream.direct.read("S", start_sequence=0)
+
+
+@pytest.mark.requirement("X-08")
+async def test_a_level_that_the_server_has_not_is_412(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await filled(every_jetstream, fresh_name, "a")
+    demanding = JetStream(every_jetstream.connection, required_api_level=99)
+    if await every_jetstream.api.level() < 2:
+        return  # 2.11 does not look at the header
+    with pytest.raises(ApiError) as refused:
+        await demanding.direct.get(name, sequence=1)
+    assert refused.value.err_code == ErrorCode.REQUIRED_API_LEVEL
+
+
+async def test_a_mirror_answers_as_its_origin_allows(every_jetstream: JetStream, fresh_name: str) -> None:
+    """mirror_direct is aligned with the origin's allow_direct."""
+    name = await filled(every_jetstream, fresh_name, "a")
+    mirror = await every_jetstream.streams.create({"name": f"{name}-m", "mirror": {"name": name}, "storage": "memory"})
+    assert mirror.config["mirror_direct"] is True
+
+
+async def test_a_reading_goes_on_where_it_was_when_the_link_was_lost(
+    start_nats: StartNats, start_relay: StartRelay
+) -> None:
+    server = start_nats()
+    relay = start_relay(server.port)
+    async with Connection(server.url) as aside, Connection(relay.url) as connection:
+        name = await filled(JetStream(aside), "ORDERS", *["a"] * 3000)
+        found = []
+        async for each in JetStream(connection).direct.read(name):
+            found.append(each.sequence)
+            if each.sequence in {500, 1500}:
+                relay.cut()
+        assert found == list(range(1, 3001))
+
+
+async def test_a_reading_that_is_given_up_leaves_nothing_behind(jetstream: JetStream, fresh_name: str) -> None:
+    name = await filled(jetstream, fresh_name, *["a"] * 10)
+    async for _ in jetstream.direct.read(name):
+        break
+    await asyncio.sleep(0)
+    await jetstream.connection.flush()
+    assert (await jetstream.direct.get(name, sequence=1)).sequence == 1

@@ -1,0 +1,305 @@
+"""Publishing on real servers: what streams confirm and refuse, what is tried again, and batches of all or none."""
+
+import asyncio
+
+import pytest
+
+from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.core.publishing import Draft, PublishOptions, Retry
+from penstock_jetstream.errors import (
+    ApiError,
+    ClosedError,
+    ConflictError,
+    ErrorCode,
+    LinkError,
+    NoRespondersError,
+    RequestTimeoutError,
+    UsageError,
+)
+from penstock_jetstream.transport.connection import Connection
+from tests.jetstream.eventually import eventually
+from tests.testbed.nats.fixtures import StartNats, StartRelay
+from tests.testbed.nats.server import NatsServer
+
+
+async def stream(jetstream: JetStream, name: str, **fields: object) -> str:
+    await jetstream.streams.create({"name": name, "subjects": [f"{name}.>"], "storage": "memory", **fields})
+    return name
+
+
+async def everything_is_sent(connection: Connection) -> None:
+    """Return when nothing of ours waits any more; what the server makes of it is another matter."""
+
+    async def sent() -> bool:
+        return not connection.pending_bytes
+
+    await asyncio.sleep(0)  # tasks that were just made begin
+    await eventually(sent, "everything sent")
+
+
+async def test_a_stream_confirms_what_it_stores(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    ack = await every_jetstream.publish(f"{name}.a", b"1", headers={"Color": "red"})
+    assert (ack.stream, ack.sequence, ack.duplicate) == (name, 1, False)
+    stored = await every_jetstream.streams.get_message(name, sequence=1)
+    assert (stored.data, dict(stored.headers)) == (b"1", {"Color": "red"})
+
+
+async def test_a_message_id_is_stored_once(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    first = await every_jetstream.publish(f"{name}.a", message_id="7")
+    second = await every_jetstream.publish(f"{name}.a", message_id="7")
+    assert (second.sequence, second.duplicate) == (first.sequence, True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"expected_last_sequence": 5},
+        {"expected_last_subject_sequence": 0},
+        {"expected_last_message_id": "other"},
+        {"expected_stream": "OTHER"},
+    ],
+)
+async def test_an_expectation_that_does_not_hold_is_a_conflict(
+    every_jetstream: JetStream, fresh_name: str, options: PublishOptions
+) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    await every_jetstream.publish(f"{name}.a")
+    with pytest.raises(ConflictError, match=rf"A message on {name}\.a could not be stored"):
+        await every_jetstream.publish(f"{name}.a", **options)
+    assert (await every_jetstream.streams.info(name)).state.messages == 1
+
+
+async def test_expectations_that_hold_let_a_message_in(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    await every_jetstream.publish(f"{name}.a", message_id="7")
+    ack = await every_jetstream.publish(
+        f"{name}.b",
+        expected_stream=name,
+        expected_last_sequence=1,
+        expected_last_message_id="7",
+        expected_last_subject_sequence=0,
+    )
+    assert ack.sequence == 2
+
+
+async def test_an_expectation_may_be_of_another_subject(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    await every_jetstream.publish(f"{name}.a")
+    expected: PublishOptions = {"expected_last_subject_sequence": 1, "expected_last_subject": f"{name}.*"}
+    assert (await every_jetstream.publish(f"{name}.b", **expected)).sequence == 2
+    with pytest.raises(ConflictError):
+        await every_jetstream.publish(f"{name}.b", **expected)
+
+
+@pytest.mark.requirement("X-07")
+async def test_a_message_may_have_a_time_to_live_of_its_own(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(every_jetstream, fresh_name, allow_msg_ttl=True)
+    for seconds, header in ((90, "90"), (1.5, "1500ms"), ("never", "never")):
+        ack = await every_jetstream.publish(f"{name}.a", ttl_seconds=seconds)  # type: ignore[arg-type] # of a mixed tuple
+        stored = await every_jetstream.streams.get_message(name, sequence=ack.sequence)
+        assert stored.headers["Nats-TTL"] == header
+
+
+@pytest.mark.requirement("X-07")
+async def test_a_time_to_live_is_refused_where_the_stream_has_none(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    with pytest.raises(ApiError) as refused:
+        await every_jetstream.publish(f"{name}.a", ttl_seconds=90)
+    assert refused.value.err_code == ErrorCode.MESSAGE_TTL_DISABLED
+
+
+@pytest.mark.requirement("X-02")
+async def test_where_no_stream_answers_it_is_tried_three_times_and_said(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    with pytest.raises(NoRespondersError, match=rf"No stream has taken a message on {fresh_name}\.a, in 3 attempts"):
+        await every_jetstream.publish(f"{fresh_name}.a", retry=Retry(wait_seconds=0.01))
+
+
+@pytest.mark.requirement("X-02")
+async def test_a_stream_that_comes_meanwhile_gets_the_message(every_jetstream: JetStream, fresh_name: str) -> None:
+    publishing = asyncio.create_task(every_jetstream.publish(f"{fresh_name}.a", retry=Retry(-1, 0.01)))
+    await every_jetstream.connection.flush()
+    await stream(every_jetstream, fresh_name)
+    assert (await publishing).sequence == 1
+
+
+@pytest.mark.requirement("X-02")
+async def test_without_a_limit_the_deadline_ends_the_attempts(jetstream: JetStream, fresh_name: str) -> None:
+    with pytest.raises(NoRespondersError):
+        await jetstream.publish(f"{fresh_name}.a", retry=Retry(-1, 0.01), timeout_seconds=0.1)
+
+
+async def test_a_subscriber_that_is_no_stream_gives_no_confirmation(jetstream: JetStream, fresh_name: str) -> None:
+    jetstream.connection.subscribe(fresh_name, lambda *_: None)
+    with pytest.raises(RequestTimeoutError, match=r"No stream has confirmed .* is not known"):
+        await jetstream.publish(fresh_name, timeout_seconds=0.05)
+
+
+async def test_a_message_that_is_too_large_is_refused_before_it_is_sent(jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(jetstream, fresh_name)
+    with pytest.raises(UsageError, match="larger than"):
+        await jetstream.publish(f"{name}.a", bytes((1 << 20) + 1))
+    assert (await jetstream.publish(f"{name}.a", bytes(1 << 20))).sequence == 1
+
+
+async def test_a_lost_link_leaves_open_whether_a_message_was_stored_unless_it_has_an_id(
+    start_nats: StartNats, start_relay: StartRelay
+) -> None:
+    """The naive way is to publish again in any case, which stores it twice."""
+    server = start_nats()
+    relay = start_relay(server.port)
+    async with Connection(relay.url) as connection, Connection(server.url) as aside:
+        jetstream, name = JetStream(connection), await stream(JetStream(aside), "ORDERS")
+        await jetstream.publish(f"{name}.a")  # so that there is a link, and its inbox is known
+        with server.frozen():
+            unsafe = asyncio.create_task(jetstream.publish(f"{name}.b"))
+            safe = asyncio.create_task(jetstream.publish(f"{name}.c", message_id="7"))
+            await everything_is_sent(connection)
+            relay.cut()
+            with pytest.raises(LinkError, match="Whether it was stored is not known"):
+                await unsafe
+        assert (await safe).stream == name
+        info = await JetStream(aside).streams.info(name, subjects=">")
+        assert info.state.subjects[f"{name}.c"] == 1
+
+
+# Many at once.
+
+
+async def test_a_publisher_keeps_the_order_and_confirms_each(every_jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(every_jetstream, fresh_name)
+    async with every_jetstream.publisher(max_in_flight=10) as publisher:
+        acks = [await publisher.submit(f"{name}.a", str(number).encode()) for number in range(100)]
+    assert [ack.result().sequence for ack in acks] == list(range(1, 101))
+    assert (await every_jetstream.streams.get_message(name, sequence=100)).data == b"99"
+
+
+async def test_a_publisher_has_no_more_on_its_way_than_it_may(jetstream: JetStream, fresh_name: str) -> None:
+    """A subscriber plays the stream, as it can take its time."""
+    connection = jetstream.connection
+    heard: list[str] = []
+    connection.subscribe(fresh_name, lambda _s, reply, _h, _p: heard.append(reply.decode()))
+    async with jetstream.publisher(max_in_flight=2) as publisher:
+        acks = [await publisher.submit(fresh_name) for _ in range(2)]
+        third = asyncio.create_task(publisher.submit(fresh_name))
+        await connection.flush()
+        assert (len(heard), third.done()) == (2, False)
+        connection.publish(heard[0], b'{"stream":"S","seq":1}')
+        ack = await third
+        await connection.flush()
+        assert (len(heard), acks[0].result().sequence) == (3, 1)
+        for reply in heard[1:]:
+            connection.publish(reply, b'{"stream":"S","seq":2}')
+    assert (acks[1].done(), ack.done()) == (True, True)
+
+
+async def test_what_nobody_confirms_in_time_is_told_so(jetstream: JetStream, fresh_name: str) -> None:
+    jetstream.connection.subscribe(fresh_name, lambda *_: None)
+    async with jetstream.publisher(timeout_seconds=0.05) as publisher:
+        acks = [await publisher.submit(fresh_name) for _ in range(3)]
+    assert [type(ack.exception()) for ack in acks] == [RequestTimeoutError] * 3
+
+
+async def test_what_fails_in_a_publisher_fails_alone(jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(jetstream, fresh_name)
+    async with jetstream.publisher(retry=Retry(2, 0.01)) as publisher:
+        good = await publisher.submit(f"{name}.a")
+        refused = await publisher.submit(f"{name}.a", expected_last_sequence=7)
+        homeless = await publisher.submit(f"elsewhere.{name}")
+        with pytest.raises(UsageError):
+            _ = await publisher.submit("no good subject")
+        last = await publisher.submit(f"{name}.a")
+    assert (good.result().sequence, last.result().sequence) == (1, 2)
+    assert isinstance(refused.exception(), ConflictError)
+    assert isinstance(homeless.exception(), NoRespondersError)
+
+
+async def test_a_publisher_outlives_a_server_and_repeats_only_what_has_an_id(start_nats: StartNats) -> None:
+    server = start_nats()
+    async with Connection(server.url) as connection:
+        jetstream = JetStream(connection)
+        name = await stream(jetstream, "ORDERS", storage="file")
+        async with jetstream.publisher(timeout_seconds=20) as publisher:
+            await (await publisher.submit(f"{name}.a"))
+            server.freeze()
+            unsafe = await publisher.submit(f"{name}.b")
+            safe = await publisher.submit(f"{name}.c", message_id="7")
+            server.kill()
+            with pytest.raises(LinkError, match="is not known"):
+                await unsafe
+            later = await publisher.submit(f"{name}.d")
+            server.start()
+            assert (await safe).stream == name
+            assert (await later).stream == name
+        info = await jetstream.streams.info(name, subjects=">")
+        assert info.state.subjects[f"{name}.c"] == info.state.subjects[f"{name}.d"] == 1
+
+
+async def test_a_closed_connection_ends_what_is_on_its_way(server: NatsServer, fresh_name: str) -> None:
+    connection = Connection(server.url)
+    await connection.open()
+    connection.subscribe(fresh_name, lambda *_: None)
+    async with JetStream(connection).publisher() as publisher:
+        ack = await publisher.submit(fresh_name)
+        await connection.close()
+        with pytest.raises(ClosedError):
+            await ack
+
+
+# All or none.
+
+
+def drafts(name: str, number: int) -> list[Draft]:
+    return [Draft(f"{name}.{index}", str(index).encode()) for index in range(number)]
+
+
+@pytest.mark.requirement("X-10")
+async def test_a_batch_is_stored_as_a_whole(every_jetstream: JetStream, fresh_name: str) -> None:
+    if await every_jetstream.api.level() < 2:
+        with pytest.raises(UsageError, match=r"An atomic batch needs .* API level 2"):
+            await every_jetstream.publish_batch(drafts(fresh_name, 3))
+        return
+    name = await stream(every_jetstream, fresh_name, allow_atomic=True)
+    ack = await every_jetstream.publish_batch(drafts(name, 250))
+    assert (ack.sequence, ack.batch_size) == (250, 250)
+    assert (await every_jetstream.streams.info(name)).state.messages == 250
+    assert (await every_jetstream.publish_batch(drafts(name, 1))).sequence == 251
+
+
+@pytest.mark.requirement("X-10")
+async def test_of_a_batch_with_one_bad_message_nothing_is_stored(jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(jetstream, fresh_name, allow_atomic=True, max_msg_size=10_000)
+    for bad in (Draft(f"{name}.x", bytes(20_000)), Draft(f"{name}.x", options={"expected_last_subject_sequence": 9})):
+        with pytest.raises(ApiError, match=rf"on {name}\.x"):
+            await jetstream.publish_batch([*drafts(name, 5), bad])
+    assert (await jetstream.streams.info(name)).state.messages == 0
+
+
+@pytest.mark.requirement("X-10")
+async def test_a_stream_that_takes_no_batches_says_so(jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(jetstream, fresh_name)
+    with pytest.raises(ApiError) as refused:
+        await jetstream.publish_batch(drafts(name, 3))
+    assert refused.value.err_code == ErrorCode.ATOMIC_PUBLISH_DISABLED
+    assert (await jetstream.streams.info(name)).state.messages == 0
+
+
+@pytest.mark.requirement("X-10")
+async def test_a_batch_has_at_most_a_thousand_messages_and_at_least_one(jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(jetstream, fresh_name, allow_atomic=True)
+    assert (await jetstream.publish_batch(drafts(name, 1000))).batch_size == 1000
+    with pytest.raises(ApiError) as refused:
+        await jetstream.publish_batch(drafts(name, 1001))
+    assert refused.value.err_code == ErrorCode.ATOMIC_PUBLISH_TOO_LARGE_BATCH
+    with pytest.raises(UsageError):
+        await jetstream.publish_batch([])
+    assert (await jetstream.streams.info(name)).state.messages == 1000
+
+
+@pytest.mark.requirement("X-10")
+async def test_a_batch_for_no_stream_is_refused(jetstream: JetStream, fresh_name: str) -> None:
+    with pytest.raises(NoRespondersError):
+        await jetstream.publish_batch(drafts(fresh_name, 3))

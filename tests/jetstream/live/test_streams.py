@@ -1,0 +1,229 @@
+"""Streams on real servers: made, looked at, changed, emptied, deleted."""
+
+from typing import Any
+
+import pytest
+
+from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.errors import (
+    ApiError,
+    ConflictError,
+    ErrorCode,
+    MissingError,
+    PermanentError,
+    RequestTimeoutError,
+    UsageError,
+)
+from penstock_jetstream.transport.connection import Connection
+from tests.jetstream.eventually import eventually
+from tests.testbed.nats.fixtures import StartNatsCluster
+from tests.testbed.nats.server import NatsServer
+
+
+def config(name: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any field of the server's
+    return {"name": name, "subjects": [f"{name}.>"], "storage": "memory", **fields}
+
+
+async def filled(jetstream: JetStream, name: str, *subjects: str) -> None:
+    """Make a stream with one message on each of these subjects, in this order."""
+    await jetstream.streams.create(config(name, allow_direct=True))
+    for number, subject in enumerate(subjects, start=1):
+        await jetstream.publish(f"{name}.{subject}", str(number).encode())
+
+
+async def test_a_stream_is_made_looked_at_and_deleted(every_jetstream: JetStream, fresh_name: str) -> None:
+    streams = every_jetstream.streams
+    made = await streams.create(config(fresh_name, max_msgs=5))
+    assert (made.name, made.config["max_msgs"], made.state.messages) == (fresh_name, 5, 0)
+    found = await streams.info(fresh_name)
+    assert found.created == made.created
+    assert found.created is not None
+    assert found.config == made.config
+    await streams.delete(fresh_name)
+    with pytest.raises(MissingError, match=f"Stream {fresh_name} could not be described"):
+        await streams.info(fresh_name)
+
+
+async def test_creating_again_is_done_if_it_is_equal_and_a_conflict_if_not(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    streams = every_jetstream.streams
+    await streams.create(config(fresh_name))
+    await streams.create(config(fresh_name))
+    with pytest.raises(ConflictError, match="10058"):
+        await streams.create(config(fresh_name, max_msgs=5))
+
+
+async def test_an_update_says_all_and_create_or_update_works_from_nothing(
+    jetstream: JetStream, fresh_name: str
+) -> None:
+    streams = jetstream.streams
+    with pytest.raises(MissingError):
+        await streams.update(config(fresh_name))
+    await streams.create_or_update(config(fresh_name, max_msgs=5))
+    info = await streams.create_or_update(config(fresh_name, max_bytes=1000))
+    assert (info.config["max_msgs"], info.config["max_bytes"]) == (-1, 1000)
+
+
+async def test_modify_changes_what_it_is_told_and_keeps_the_rest(every_jetstream: JetStream, fresh_name: str) -> None:
+    streams = every_jetstream.streams
+    before = await streams.create(config(fresh_name, max_msgs=5, metadata={"owner": "me"}))
+    info = await streams.modify(fresh_name, lambda now: now | {"description": "orders of the shop"})
+    assert info.config == {**before.config, "description": "orders of the shop"}
+
+
+async def test_modify_writes_nothing_where_nothing_changes(jetstream: JetStream, fresh_name: str) -> None:
+    await jetstream.streams.create(config(fresh_name))
+    errors_of_update = (await jetstream.account()).raw["api"]["total"]
+    await jetstream.streams.modify(fresh_name, lambda now: now)
+    assert (await jetstream.account()).raw["api"]["total"] == errors_of_update + 2  # an info, and the account itself
+
+
+@pytest.mark.requirement("X-09")
+async def test_an_unknown_field_is_the_servers_refusal_and_harms_nothing(jetstream: JetStream, fresh_name: str) -> None:
+    with pytest.raises(PermanentError, match="unknown field"):
+        await jetstream.streams.create(config(fresh_name, of_the_future=1))
+    await jetstream.streams.create(config(fresh_name))
+
+
+async def test_a_pedantic_server_refuses_what_it_would_have_to_correct(jetstream: JetStream, fresh_name: str) -> None:
+    wrong = config(fresh_name, max_age=10**9, duplicate_window=0, max_msgs_per_subject=0)
+    with pytest.raises(ApiError) as refused:
+        await jetstream.streams.create(wrong, pedantic=True)
+    assert refused.value.err_code == 10157
+    assert (await jetstream.streams.create(wrong)).config["duplicate_window"] == 10**9
+
+
+async def test_subjects_are_counted_where_a_filter_asks_for_it(every_jetstream: JetStream, fresh_name: str) -> None:
+    await filled(every_jetstream, fresh_name, "a", "b", "a")
+    info = await every_jetstream.streams.info(fresh_name, subjects=">")
+    assert info.state.subjects == {f"{fresh_name}.a": 2, f"{fresh_name}.b": 1}
+    assert (await every_jetstream.streams.info(fresh_name, subjects=f"{fresh_name}.b")).state.subjects == {
+        f"{fresh_name}.b": 1
+    }
+    assert (await every_jetstream.streams.info(fresh_name, subjects="nothing")).state.subjects == {}
+    assert not (await every_jetstream.streams.info(fresh_name)).state.subjects
+
+
+async def test_gaps_are_listed_where_that_is_asked_for(every_jetstream: JetStream, fresh_name: str) -> None:
+    await filled(every_jetstream, fresh_name, "a", "a", "a")
+    await every_jetstream.streams.delete_message(fresh_name, 2)
+    info = await every_jetstream.streams.info(fresh_name, deleted=True)
+    assert (info.state.deleted, info.state.deleted_count, info.state.messages) == ((2,), 1, 2)
+
+
+async def test_a_purge_tells_how_many_it_removed(every_jetstream: JetStream, fresh_name: str) -> None:
+    streams = every_jetstream.streams
+    await filled(every_jetstream, fresh_name, "a", "b", "a", "b", "a")
+    assert await streams.purge(fresh_name, subject=f"{fresh_name}.a", keep=1) == 2
+    assert await streams.purge(fresh_name, up_to_sequence=5) == 2
+    assert await streams.purge(fresh_name) == 1
+
+
+async def test_messages_are_got_by_sequence_and_by_subject(every_jetstream: JetStream, fresh_name: str) -> None:
+    streams = every_jetstream.streams
+    await filled(every_jetstream, fresh_name, "a", "b", "a")
+    await every_jetstream.publish(f"{fresh_name}.c", b"\x00\xff", headers={"Color": ["red", "blue"]})
+    first = await streams.get_message(fresh_name, sequence=1)
+    assert (first.subject, first.data, first.sequence, first.headers.raw) == (f"{fresh_name}.a", b"1", 1, b"")
+    assert (await streams.get_message(fresh_name, last_by_subject=f"{fresh_name}.a")).sequence == 3
+    assert (await streams.get_message(fresh_name, next_by_subject=f"{fresh_name}.*", sequence=2)).data == b"2"
+    binary = await streams.get_message(fresh_name, last_by_subject=f"{fresh_name}.c")
+    assert (binary.data, binary.headers.all("Color")) == (b"\x00\xff", ["red", "blue"])
+
+
+async def test_a_message_that_is_not_there_is_missing(every_jetstream: JetStream, fresh_name: str) -> None:
+    await filled(every_jetstream, fresh_name, "a")
+    with pytest.raises(MissingError, match=f"Message 9 of stream {fresh_name} could not be found"):
+        await every_jetstream.streams.get_message(fresh_name, sequence=9)
+    with pytest.raises(ApiError):
+        await every_jetstream.streams.delete_message(fresh_name, 9)
+
+
+@pytest.mark.parametrize("erase", [True, False])
+async def test_a_message_is_deleted(jetstream: JetStream, fresh_name: str, *, erase: bool) -> None:
+    await filled(jetstream, fresh_name, "a", "b")
+    await jetstream.streams.delete_message(fresh_name, 1, erase=erase)
+    assert (await jetstream.streams.info(fresh_name)).state.first_sequence == 2
+
+
+@pytest.mark.requirement("S-04")
+async def test_a_stream_is_found_by_a_subject_if_it_is_the_only_one(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    streams = every_jetstream.streams
+    for number in (1, 2):
+        await streams.create({"name": f"{fresh_name}-{number}", "subjects": [f"{fresh_name}.{number}.>"]})
+    assert await streams.find(f"{fresh_name}.1.a") == f"{fresh_name}-1"
+    with pytest.raises(UsageError, match="2 streams match"):
+        await streams.find(f"{fresh_name}.>")
+    with pytest.raises(UsageError, match="No stream matches"):
+        await streams.find(f"{fresh_name}.3.a")
+
+
+async def test_all_pages_of_a_list_are_gone_through(start_nats: Any) -> None:  # noqa: ANN401
+    count = 300  # a page of infos has 256
+    async with Connection(start_nats().url) as connection:
+        streams = JetStream(connection).streams
+        assert [name async for name in streams.names()] == []
+        for number in range(count):
+            await streams.create(config(f"s{number:03}"))
+        expected = [f"s{number:03}" for number in range(count)]
+        assert sorted([name async for name in streams.names()]) == expected
+        assert sorted([info.name async for info in streams.list()]) == expected
+        assert [info.name async for info in streams.list(subject="s007.a")] == ["s007"]
+
+
+@pytest.mark.requirement("V-11")
+async def test_a_stream_is_made_at_once_where_another_of_its_name_was_deleted(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    for _ in range(20):
+        await every_jetstream.streams.create(config(fresh_name, storage="file"))
+        await every_jetstream.streams.delete(fresh_name)
+
+
+@pytest.mark.requirement("X-18")
+async def test_a_bad_name_is_refused_before_anything_is_sent(jetstream: JetStream) -> None:
+    with pytest.raises(UsageError, match=r"contains '\.'"):
+        await jetstream.streams.info("a.b")
+    assert jetstream.connection.is_connected
+
+
+async def test_silence_is_a_timeout_that_says_what_was_asked(server: NatsServer) -> None:
+    async with Connection(server.url) as connection:
+        connection.subscribe("NOBODY.>", lambda *_: None)
+        jetstream = JetStream(connection, api_prefix="NOBODY", timeout_seconds=0.05)
+        with pytest.raises(RequestTimeoutError, match=r"when stream ORDERS was to be deleted.*is not known"):
+            await jetstream.streams.delete("ORDERS")
+
+
+async def test_replicas_elect_another_leader_and_leave_a_server(start_nats_cluster: StartNatsCluster) -> None:
+    cluster = start_nats_cluster(4)
+    async with Connection(cluster.urls) as connection:
+        streams = JetStream(connection, timeout_seconds=1).streams
+
+        async def members() -> list[str]:
+            """Return the servers of the stream, its leader first."""
+            found = (await streams.info("ORDERS")).cluster
+            assert found is not None
+            return [found.leader or "", *(each.name for each in found.replicas)]
+
+        async def has_another_leader() -> bool:
+            return (await members())[0] not in {"", leader}
+
+        async def has_left() -> bool:
+            present = await members()
+            return follower not in present and len(present) == 3
+
+        await streams.create({"name": "ORDERS", "num_replicas": 3})
+        leader, *followers = await members()
+        assert len(followers) == 2
+        await streams.step_down("ORDERS")
+        await eventually(has_another_leader, "another leader")
+        follower = (await members())[1]
+        await streams.remove_peer("ORDERS", follower)
+        await eventually(has_left, f"{follower} replaced")
+        with pytest.raises(ApiError) as refused:
+            await streams.remove_peer("ORDERS", "nobody")
+        assert refused.value.err_code == ErrorCode.CLUSTER_PEER_NOT_MEMBER
