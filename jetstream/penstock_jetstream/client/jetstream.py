@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from penstock_jetstream.client.api import DEFAULT_TIMEOUT_SECONDS, Api
+from penstock_jetstream.client.consumer import Consumer, HandleOptions
 from penstock_jetstream.client.consumers import Consumers
 from penstock_jetstream.client.direct import Direct
 from penstock_jetstream.client.publisher import Publisher
@@ -43,6 +44,10 @@ class JetStream:
         self.streams = Streams(self.api)
         self.consumers = Consumers(self.api)
         self.direct = Direct(self.api)
+
+    def consumer(self, stream: str, name: str, **options: Unpack[HandleOptions]) -> Consumer:
+        """Return a handle on a pull consumer, to read from. It asks nothing: the consumer may be there or not."""
+        return Consumer(self.api, stream, name, **options)
 
     async def account(self) -> AccountInfo:
         """Return what the account uses, what it may use, and the API level of its servers."""

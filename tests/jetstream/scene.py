@@ -1,0 +1,128 @@
+"""What most tests of consuming begin with: a stream of one's own, messages, a consumer, and someone who watches."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from penstock_jetstream.client.consumer import Consumer
+from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.client.message import Message
+from penstock_jetstream.core.consumer_info import ConsumerInfo
+from penstock_jetstream.errors import JetStreamError
+from penstock_jetstream.transport.connection import Connection
+
+SECOND = 1_000_000_000
+"""Durations in configurations are in nanoseconds."""
+PATIENCE_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A message that a watcher saw pass."""
+
+    subject: str
+    reply: str
+    payload: bytes
+
+    @property
+    def pull(self) -> dict[str, Any]:
+        """The body of a pull."""
+        body: dict[str, Any] = json.loads(self.payload)
+        return body
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A stream with durable pull consumers, and who reads from them."""
+
+    url: str
+    connection: Connection
+    js: JetStream
+    stream: str
+    reports: list[JetStreamError]
+    """What consumptions reported so far."""
+
+    def consumer(self, name: str = "c", *, is_acknowledged: bool = True) -> Consumer:
+        """Return a handle; the consumer may be there or not."""
+        return Consumer(self.js.api, self.stream, name, is_acknowledged=is_acknowledged, on_report=self.reports.append)
+
+    async def create(self, name: str = "c", **config: Any) -> Consumer:  # noqa: ANN401 - the server's own fields
+        fields = {"durable_name": name, "ack_policy": "explicit", "mem_storage": True, **config}
+        await self.js.consumers.create(self.stream, fields)
+        return self.consumer(name, is_acknowledged=fields["ack_policy"] != "none")
+
+    async def one_message(self, **config: Any) -> tuple[Consumer, Message]:  # noqa: ANN401 - the server's own fields
+        """Return a new consumer, and the one message of the stream, fetched from it."""
+        consumer = await self.create(**config)
+        await self.fill(1)
+        (message,) = await consumer.fetch(1)
+        return consumer, message
+
+    async def info(self, name: str = "c") -> ConsumerInfo:
+        return await self.js.consumers.info(self.stream, name)
+
+    async def until(self, condition: Callable[[ConsumerInfo], bool], name: str = "c") -> None:
+        """Wait for something that the server says of a consumer."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not condition(await self.info(name)):
+                pass
+
+    async def until_waiting(self, pulls: int = 1) -> None:
+        """Wait until so many pulls wait at the server."""
+        await self.until(lambda info: info.num_waiting == pulls)
+
+    async def until_pending(self, messages: int) -> None:
+        """Wait until so many messages have been delivered, and are not acknowledged."""
+        await self.until(lambda info: info.num_ack_pending == messages)
+
+    async def publish(self, *payloads: bytes, subject: str = "m", headers: dict[str, str] | None = None) -> None:
+        """Publish to `<stream>.<subject>`, and return when all is stored."""
+        for payload in payloads:
+            await self.js.publish(f"{self.stream}.{subject}", payload, headers=headers or {})
+
+    async def fill(self, count: int, size_bytes: int = 10) -> None:
+        """Store so many messages more, whose payloads begin with their number: 1 for the first of these."""
+        stored = (await self.js.streams.info(self.stream)).state.messages
+        for number in range(1, count + 1):
+            self.connection.publish(f"{self.stream}.m", b"%d" % number + b" " * (size_bytes - len(str(number))))
+        await self.connection.flush()
+        while (await self.js.streams.info(self.stream)).state.messages < stored + count:
+            pass  # they are on their way into the stream
+
+    @asynccontextmanager
+    async def watched(self, subject: str) -> AsyncIterator[list[Seen]]:
+        """Keep what others publish to a subject, as a second client of the account sees it."""
+        seen: list[Seen] = []
+
+        def keep(on: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
+            del header
+            seen.append(Seen(on.decode(), reply.decode(), payload))
+
+        async with Connection(self.url) as watcher:
+            watcher.subscribe(subject, keep)
+            await watcher.flush()
+            yield seen
+
+    @asynccontextmanager
+    async def watched_pulls(self, name: str = "c") -> AsyncIterator[list[Seen]]:
+        """Keep the pulls that are made. Whoever watches answers for the subject: then there is never a 503."""
+        async with self.watched(f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{name}") as seen:
+            yield seen
+
+
+@asynccontextmanager
+async def scene(url: str, name: str, **stream: Any) -> AsyncIterator[Scene]:  # noqa: ANN401 - the server's own fields
+    async with Connection(url) as connection:
+        js = JetStream(connection)
+        await js.streams.create({"name": name, "subjects": [f"{name}.>"], "storage": "memory", **stream})
+        yield Scene(url, connection, js, name, [])
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for something that other tasks, or the server, bring about."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not condition():  # noqa: ASYNC110 - it has no event: the link, the server and the user have a part in it
+            await asyncio.sleep(0.002)
