@@ -24,7 +24,7 @@ from typing import Any
 from penstock_jetstream.core.actions import End, Report, WakeAt
 from penstock_jetstream.core.ordered_options import OrderedOptions, Start, consumer_config, first_start
 from penstock_jetstream.core.times import rfc3339_in_full
-from penstock_jetstream.errors import GapError, JetStreamError, StreamRestartedError
+from penstock_jetstream.errors import GapError, JetStreamError, LinkError, StreamRestartedError
 
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 10.0
@@ -75,6 +75,16 @@ class Drop:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the stream says of itself."""
+
+    created: str
+    first_sequence: int
+    first_timestamp_ns: int
+    last_sequence: int
+
+
 Action = LookAtStream | Create | Read | Drop | Report | WakeAt | End
 
 
@@ -91,9 +101,12 @@ class Ordered:
         """Of the stream, which therefore had it: nothing up to it is wanted any more."""
         self._handed_timestamp_ns = 0
         self._next_delivery = 1
+        self._taken_sequence = 0
         self._stream_created = ""
         self._failures = 0
-        """Consumers in a row that were of no use."""
+        """Waits in a row, since a consumer was of use."""
+        self._replaced_at_once = False
+        self._has_read = False
         self._reading_since = 0.0
         self._linked = True
 
@@ -119,19 +132,20 @@ class Ordered:
         if delivered_stream_sequence is not None and self._start.policy not in {"last_per_subject", BY_SEQUENCE}:
             self._passed_sequence = delivered_stream_sequence
             self._start = Start(BY_SEQUENCE, delivered_stream_sequence + 1)
+        self._taken_sequence = self._passed_sequence
         if number == 1:
             return self._read(now)
         self.state = State.LOOKING
         return [LookAtStream(number)]
 
-    def stream_seen(self, number: int, created: str, last_sequence: int, now: float) -> list[Action]:
+    def stream_seen(self, number: int, seen: Seen, now: float) -> list[Action]:
         if self.state is not State.LOOKING or number != self.number:
-            self._stream_created = self._stream_created or created
+            self._stream_created = self._stream_created or seen.created
             return []
-        known, self._stream_created = self._stream_created or created, created
-        if known == created and last_sequence >= self._passed_sequence:
+        known, self._stream_created = self._stream_created or seen.created, seen.created
+        if known == seen.created and self._has_what_was_passed(seen):
             return self._read(now)
-        changed = Report(StreamRestartedError(self._options.stream, is_other=known != created))
+        changed = Report(StreamRestartedError(self._options.stream, is_other=known != seen.created))
         drop = Drop(self.name)
         self._start = self._start_in_changed_stream()
         self._passed_sequence = 0
@@ -142,21 +156,27 @@ class Ordered:
         return self._read(now) if self.state is State.LOOKING and number == self.number else []
 
     def refused(self, number: int, error: JetStreamError, now: float) -> list[Action]:
-        """Try again; but if it never worked, what was asked for is wrong, and the caller is there to hear it."""
+        """Try again; but if it never worked, what was asked for is wrong, and the caller is there to hear it.
+
+        That the link was lost in between says nothing of what was asked for.
+        """
         if self.state is not State.CREATING or number != self.number:
             return []
-        if number == 1:
+        if not self._has_read and not isinstance(error, LinkError):
             self.state = State.ENDED
             return [End(error)]
         return [Report(error), *self._wait(now)]
 
     # What comes from the consumer
 
-    def is_next(self, number: int, delivery: int) -> bool:
+    def is_next(self, number: int, delivery: int, stream_sequence: int) -> bool:
         """Take a message if it is the next one; otherwise it is `out_of_order`."""
         if delivery != self._next_delivery or number != self.number or self.state is not State.READING:
             return False
+        if stream_sequence <= self._taken_sequence:
+            return False
         self._next_delivery += 1
+        self._taken_sequence = stream_sequence
         return True
 
     def out_of_order(self, number: int, delivery: int, now: float) -> list[Action]:
@@ -175,8 +195,11 @@ class Ordered:
         actions: list[Action] = [] if error is None else [Report(error)]
         actions.append(Drop(self.name))
         if self._next_delivery > 1 or now - self._reading_since >= LONGEST_WAIT_SECONDS:
-            self._failures = 0
-        return actions + (self._wait(now) if self._failures else self._next(failures=1))
+            self._replaced_at_once, self._failures = False, 0
+        if self._replaced_at_once:
+            return actions + self._wait(now)
+        self._replaced_at_once = True
+        return actions + self._next()
 
     # What comes from the user, the link and the clock
 
@@ -194,9 +217,9 @@ class Ordered:
     def reconnected(self, now: float) -> list[Action]:
         """Begin anew: what was sent over the old link is lost, and perhaps the consumer with its server."""
         self._linked = True
-        self._failures = 0
+        self._replaced_at_once, self._failures = False, 0
         if self.state is State.WAITING:
-            return self._next(failures=1)
+            return self._next()
         return self.troubled(self.number, None, now)
 
     def tick(self, now: float) -> list[Action]:
@@ -211,8 +234,7 @@ class Ordered:
 
     # Decisions
 
-    def _next(self, failures: int = 0) -> list[Action]:
-        self._failures += failures
+    def _next(self) -> list[Action]:
         self.number += 1
         return self._create()
 
@@ -222,14 +244,24 @@ class Ordered:
 
     def _read(self, now: float) -> list[Action]:
         self.state = State.READING
+        self._has_read = True
         self._reading_since = now
         return [Read(self.number, self.name)]
 
     def _wait(self, now: float) -> list[Action]:
         self.state = State.WAITING
-        doublings = min(self._failures, DOUBLINGS_MAX) - 1
         self._failures += 1
+        doublings = min(self._failures, DOUBLINGS_MAX) - 1
         return [WakeAt(now + min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS))]
+
+    def _has_what_was_passed(self, seen: Seen) -> bool:
+        """Tell whether the stream's sequences mean what they meant: what it has of them is as old, and comes as far.
+
+        One in memory is empty after a restart of its server, and may have grown again until we look. What a crash took
+        from the end alone, and was written anew until then, is not noticed.
+        """
+        is_older = seen.first_sequence > self._passed_sequence or seen.first_timestamp_ns <= self._handed_timestamp_ns
+        return seen.last_sequence >= self._passed_sequence and (is_older or not self._handed_timestamp_ns)
 
     def _start_in_changed_stream(self) -> Start:
         """Return where to go on in a stream that was made anew, or has lost its end: after what we have seen.

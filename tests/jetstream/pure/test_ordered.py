@@ -14,6 +14,7 @@ from penstock_jetstream.core.ordered import (
     LookAtStream,
     Ordered,
     Read,
+    Seen,
     State,
 )
 from penstock_jetstream.core.ordered_options import OrderedOptions, consumer_config, first_start, heartbeat_seconds
@@ -22,12 +23,14 @@ from penstock_jetstream.errors import (
     GapError,
     HeartbeatMissedError,
     JetStreamError,
+    LinkError,
     NoLeaderOrMissingError,
     StreamRestartedError,
     UsageError,
 )
 
 CREATED = "2026-01-01T00:00:00Z"
+ANEW = "2026-02-02T00:00:00Z"
 LONG_AFTER = 1000.0
 
 
@@ -39,22 +42,26 @@ def reading(*, floor: int = 0, now: float = 0, **given: Any) -> Ordered:
     """Return a machine whose first consumer is being read."""
     machine = Ordered(options(**given))
     machine.start()
-    machine.stream_seen(1, CREATED, 100, now)
+    machine.stream_seen(1, seen(), now)
     assert machine.created(1, floor, now) == [Read(1, "order_1")]
     return machine
+
+
+def seen(created: str = CREATED, *, first: int = 1, first_ns: int = 1, last: int = 10_000) -> Seen:
+    return Seen(created, first, first_ns, last)
 
 
 def succeed(machine: Ordered, *, floor: int = 0, now: float = 0) -> None:
     """Let the next consumer be made, and be read."""
     number = machine.number
     assert machine.created(number, floor, now) == [LookAtStream(number)]
-    assert machine.stream_seen(number, CREATED, 10_000, now) == [Read(number, f"order_{number}")]
+    assert machine.stream_seen(number, seen(), now) == [Read(number, f"order_{number}")]
 
 
 def hand_over(machine: Ordered, *stream_sequences: int, number: int = 1) -> None:
     """Let messages come, the deliveries 1, 2, … of the consumer, and be handed over."""
     for delivery, sequence in enumerate(stream_sequences, start=1):
-        assert machine.is_next(number, delivery)
+        assert machine.is_next(number, delivery, sequence)
         machine.handed(sequence, sequence * 1000)
 
 
@@ -153,15 +160,15 @@ class TestOrder:
     @pytest.mark.requirement("O-01")
     def test_messages_in_order_are_taken(self) -> None:
         machine = reading()
-        assert [machine.is_next(1, delivery) for delivery in (1, 2, 3)] == [True, True, True]
+        assert [machine.is_next(1, delivery, 10 * delivery) for delivery in (1, 2, 3)] == [True, True, True]
 
     @pytest.mark.requirement("O-01")
     def test_after_a_gap_a_new_consumer_starts_behind_the_last_message_that_was_handed_over(self) -> None:
         """What is buffered is read again: so nothing that is kept can grow, whatever happens while the user is slow."""
         machine = reading()
         hand_over(machine, 10, 20)
-        assert machine.is_next(1, 3)  # it is buffered
-        assert not machine.is_next(1, 5)
+        assert machine.is_next(1, 3, 1000 + 3)  # it is buffered
+        assert not machine.is_next(1, 5, 1000 + 5)
         report, drop, create = machine.out_of_order(1, 5, 0)
         assert isinstance(report, Report)
         assert isinstance(report.error, GapError)
@@ -200,17 +207,24 @@ class TestOrder:
     def test_a_consumer_that_somebody_reset_is_replaced(self, seen_by: str) -> None:
         machine = reading()
         hand_over(machine, 10, 20)
-        assert not machine.is_next(1, 1)
+        assert not machine.is_next(1, 1, 1000 + 1)
         again = machine.out_of_order(1, 1, 0) if seen_by == "message" else machine.heartbeat(1, 0, 0)
         assert Drop("order_1") in again
         assert start_of(again)["opt_start_seq"] == 21
+
+    def test_a_message_that_was_taken_before_is_never_taken_again(self) -> None:
+        """Whatever a server does with the number of the delivery."""
+        machine = reading()
+        hand_over(machine, 10, 20)
+        assert not machine.is_next(1, 3, 20)
+        assert Drop("order_1") in machine.out_of_order(1, 3, 0)
 
     @pytest.mark.requirement("O-06")
     def test_when_the_link_is_back_a_new_consumer_takes_over(self) -> None:
         machine = reading()
         hand_over(machine, 10)
         assert machine.disconnected() == []
-        assert machine.is_next(1, 2)  # it was buffered, and may be handed over meanwhile
+        assert machine.is_next(1, 2, 1000 + 2)  # it was buffered, and may be handed over meanwhile
         machine.handed(20, 0)
         drop, create = machine.reconnected(0)
         assert drop == Drop("order_1")
@@ -220,12 +234,12 @@ class TestOrder:
         machine = reading()
         machine.troubled(1, None, LONG_AFTER)
         succeed(machine)
-        assert not machine.is_next(1, 1)
+        assert not machine.is_next(1, 1, 1000 + 1)
         assert machine.out_of_order(1, 1, LONG_AFTER) == []
         assert machine.heartbeat(1, 7, LONG_AFTER) == []
         assert machine.troubled(1, None, LONG_AFTER) == []
         assert machine.created(1, 0, LONG_AFTER) == []
-        assert machine.is_next(2, 1)
+        assert machine.is_next(2, 1, 1000 + 1)
 
 
 class TestStart:
@@ -248,17 +262,17 @@ class TestStart:
         actions = machine.troubled(1, None, LONG_AFTER)
         assert start_of(actions) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 5000}
         machine.created(2, 4999, LONG_AFTER)
-        assert machine.stream_seen(2, CREATED, 100, LONG_AFTER) == [Read(2, "order_2")]
+        assert machine.stream_seen(2, seen(last=100), LONG_AFTER) == [Read(2, "order_2")]
 
 
 class TestAStreamThatChanged:
     """By sequence, the next consumer would wait until the stream has as many messages as before: silently."""
 
     @staticmethod
-    def next_after(machine: Ordered, created: str, last_sequence: int) -> list[Action]:
+    def next_after(machine: Ordered, found: Seen) -> list[Action]:
         machine.troubled(1, None, LONG_AFTER)
         machine.created(2, 0, LONG_AFTER)
-        report, drop, create = machine.stream_seen(2, created, last_sequence, LONG_AFTER)
+        report, drop, create = machine.stream_seen(2, found, LONG_AFTER)
         assert isinstance(report, Report)
         assert isinstance(report.error, StreamRestartedError)
         assert drop == Drop("order_2")
@@ -268,27 +282,44 @@ class TestAStreamThatChanged:
     def test_that_was_made_anew_is_read_from_the_time_where_we_were(self, last_sequence: int) -> None:
         machine = reading()
         hand_over(machine, 100)
-        actions = self.next_after(machine, "2026-02-02T00:00:00Z", last_sequence)
+        actions = self.next_after(machine, seen(ANEW, last=last_sequence))
         time = "1970-01-01T00:00:00.000100001Z"
         assert start_of(actions) == {"deliver_policy": "by_start_time", "opt_start_time": time}
 
-    def test_that_lost_its_end_is_read_from_the_time_where_we_were(self) -> None:
+    @pytest.mark.parametrize(
+        "found",
+        [seen(last=99), seen(first=0, first_ns=0, last=0), seen(first=1, first_ns=100_001, last=500)],
+        ids=["its end", "everything", "everything, and has grown again"],
+    )
+    def test_that_lost_what_it_had_is_read_from_the_time_where_we_were(self, found: Seen) -> None:
         """As one in memory does when its server restarts."""
         machine = reading()
         hand_over(machine, 100)
-        assert start_of(self.next_after(machine, CREATED, 99))["deliver_policy"] == "by_start_time"
+        assert start_of(self.next_after(machine, found))["deliver_policy"] == "by_start_time"
+
+    @pytest.mark.parametrize(
+        "found",
+        [seen(last=100), seen(first=50, first_ns=50_000), seen(first=100, first_ns=100_000), seen(first=101, last=100)],
+        ids=["as before", "the beginning expired", "only the last is left", "all was purged"],
+    )
+    def test_only_by_growing_and_expiring_is_the_same(self, found: Seen) -> None:
+        machine = reading()
+        hand_over(machine, 100)
+        machine.troubled(1, None, LONG_AFTER)
+        machine.created(2, 100, LONG_AFTER)
+        assert machine.stream_seen(2, found, LONG_AFTER) == [Read(2, "order_2")]
 
     @pytest.mark.parametrize(("policy", "then"), [("new", "all"), ("last_per_subject", "last_per_subject")])
     def test_before_anything_was_handed_over_has_nothing_old(self, policy: str, then: str) -> None:
         machine = reading(deliver_policy=policy, filter_subjects=["orders.>"], floor=41)
-        assert start_of(self.next_after(machine, "2026-02-02T00:00:00Z", 3)) == {"deliver_policy": then}
+        assert start_of(self.next_after(machine, seen(ANEW, last=3))) == {"deliver_policy": then}
 
     def test_is_told_once(self) -> None:
         machine = reading()
         hand_over(machine, 100)
-        self.next_after(machine, "2026-02-02T00:00:00Z", 3)
+        self.next_after(machine, seen(ANEW, last=3))
         machine.created(3, 1, LONG_AFTER)
-        assert machine.stream_seen(3, "2026-02-02T00:00:00Z", 3, LONG_AFTER) == [Read(3, "order_3")]
+        assert machine.stream_seen(3, seen(ANEW, last=3), LONG_AFTER) == [Read(3, "order_3")]
         actions = machine.troubled(3, None, 2 * LONG_AFTER)
         assert start_of(actions) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 2}
 
@@ -338,7 +369,7 @@ class TestPace:
         machine.troubled(1, None, 0)
         succeed(machine)
         if use == "a message":
-            assert machine.is_next(2, 1)
+            assert machine.is_next(2, 1, 1000 + 1)
         now = 0 if use == "a message" else 10
         drop, create = machine.troubled(2, None, now)
         assert drop == Drop("order_2")
@@ -359,6 +390,15 @@ class TestPace:
         error = deleted()
         assert machine.refused(1, error, 0) == [End(error)]
         assert machine.state is State.ENDED
+
+    def test_a_link_that_was_lost_before_the_first_was_made_says_nothing_of_what_was_asked_for(self) -> None:
+        machine = Ordered(options())
+        machine.start()
+        machine.disconnected()
+        error = LinkError("The link was lost.")
+        assert machine.refused(1, error, 0) == [Report(error), WakeAt(1)]
+        (create,) = machine.reconnected(0)
+        assert isinstance(create, Create)
 
 
 class TestStop:
@@ -381,7 +421,7 @@ class TestStop:
     def test_nothing_that_comes_later_brings_it_back(self) -> None:
         machine = reading()
         machine.stop()
-        assert not machine.is_next(1, 1)
+        assert not machine.is_next(1, 1, 1000 + 1)
         assert machine.reconnected(0) == []
         assert machine.tick(LONG_AFTER) == []
         assert machine.troubled(1, None, 0) == []

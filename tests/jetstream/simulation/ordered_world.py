@@ -1,0 +1,356 @@
+"""A small world for an ordered consumer: a stream that grows, servers that forget, a link that loses, a slow user.
+
+Knows what a server does that has a stream and short-lived consumers without acks, and every way in which that can
+fail. Does not know how the machine copes: it carries out what the machine wants, and looks at what the user gets.
+
+All chance comes from one seed. A run first draws which faults it has, then lives through them, and at last they stop.
+"""
+
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from penstock_jetstream.core.actions import End, Report, WakeAt
+from penstock_jetstream.core.ordered import Action, Create, Drop, LookAtStream, Ordered, Read, Seen
+from penstock_jetstream.core.ordered_options import OrderedOptions
+from penstock_jetstream.core.times import nanoseconds
+from penstock_jetstream.errors import (
+    ConsumerDeletedError,
+    HeartbeatMissedError,
+    JetStreamError,
+    LinkError,
+    NoLeaderOrMissingError,
+)
+
+TROUBLED_STEPS = 120
+CALM_SECONDS = 60.0
+BUFFER_MAX = 8
+HEARTBEAT_SECONDS, ALARM_SECONDS = 5.0, 10.0
+STEP_SECONDS = 0.5
+CREATES_PER_SECOND_MAX = 2
+CREATES_PER_FAULT_MAX = 3
+
+
+class BrokenPromiseError(AssertionError):
+    """What the user was promised did not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A message in the stream. `written` counts all that were ever written, over all lives of the stream."""
+
+    sequence: int
+    written: int
+
+    @property
+    def timestamp_ns(self) -> int:
+        return self.written * 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class OnItsWay:
+    """What happens when it is here, and what if the link is lost before: whoever asked hears of that."""
+
+    arrive: Callable[[], None]
+    get_lost: Callable[[], None] | None = None
+
+
+@dataclass(slots=True)
+class Served:
+    """A consumer, as its server has it."""
+
+    start_sequence: int
+    next_sequence: int
+    delivered: int = 0
+
+
+@dataclass(slots=True)
+class Faults:
+    """Which of them a run has."""
+
+    lost_messages: bool
+    lost_links: bool
+    deleted_consumers: bool
+    reset_consumers: bool
+    restarted_servers: bool
+    refused_requests: bool
+    recreated_streams: bool
+    emptied_streams: bool
+
+    @classmethod
+    def drawn(cls, chance: random.Random) -> "Faults":
+        return cls(*(chance.random() < 0.5 for _ in range(8)))
+
+
+@dataclass(slots=True)
+class Server:
+    """The stream and its consumers."""
+
+    stream: list[Stored] = field(default_factory=list)
+    created: int = 1
+    last_sequence: int = 0
+    written: int = 0
+    consumers: dict[str, Served] = field(default_factory=dict)
+
+    def write(self) -> None:
+        self.written += 1
+        self.last_sequence += 1
+        self.stream.append(Stored(self.last_sequence, self.written))
+
+    def create(self, config: dict[str, object]) -> int:
+        """Make a consumer; return what its info says of the last sequence before its start."""
+        start = config.get("opt_start_seq")
+        if "opt_start_time" in config:
+            since = nanoseconds(str(config["opt_start_time"]), "the start")
+            start = next((each.sequence for each in self.stream if each.timestamp_ns >= since), self.last_sequence + 1)
+        first = int(str(start)) if start is not None else 1
+        self.consumers[str(config["name"])] = Served(first, first)
+        return first - 1
+
+    def serve(self, name: str) -> tuple[int, Stored] | None:
+        """Return the next delivery of a consumer, if there is one, and count it."""
+        served = self.consumers[name]
+        message = next((each for each in self.stream if each.sequence >= served.next_sequence), None)
+        if message is None:
+            return None
+        served.next_sequence = message.sequence + 1
+        served.delivered += 1
+        return served.delivered, message
+
+    def recreate(self) -> None:
+        self.created += 1
+        self.stream, self.last_sequence = [], 0
+        self.consumers.clear()
+
+    def empty(self) -> None:
+        """Restart with the stream in memory: it is known to have been made when it was, and is empty."""
+        self.stream, self.last_sequence = [], 0
+        self.consumers.clear()
+
+    def look(self) -> Seen:
+        first = self.stream[0] if self.stream else Stored(0, 0)
+        return Seen(f"{self.created}", first.sequence, first.timestamp_ns, self.last_sequence)
+
+
+class World:
+    """One run."""
+
+    def __init__(self, seed: int, machine: Callable[[OrderedOptions], Ordered] = Ordered) -> None:
+        self.chance = random.Random(seed)  # noqa: S311 - no secret
+        self.faults = Faults.drawn(self.chance)
+        self.calm = False
+        self.now = 0.0
+        self.server = Server()
+        self.machine = machine(OrderedOptions(stream="S", name_prefix="o"))
+        self.linked = True
+        self.wire: deque[OnItsWay] = deque()
+        """To the client, in order."""
+        self.reading: tuple[int, str] | None = None
+        self.heard_at = 0.0
+        self.wake_at: float | None = None
+        self.buffer: deque[Stored] = deque()
+        self.handed: list[int] = []
+        self.creates: list[float] = []
+        self.failed_at: list[float] = []
+        self.trace: list[str] = [f"seed {seed}", f"{self.faults}"]
+
+    def run(self) -> None:
+        """Live through it; raise a BrokenPromiseError with the whole story if a promise is broken."""
+        self.note("start")
+        self.carry_out(self.machine.start())
+        for _ in range(TROUBLED_STEPS):
+            self.step()
+        self.calm = True
+        self.note("calm")
+        if not self.linked:
+            self.relink()
+        until = self.now + CALM_SECONDS
+        while self.now < until:
+            self.step()
+        self.check_complete()
+
+    # One step: something happens, then half a second passes.
+
+    def step(self) -> None:
+        if not self.calm:
+            if self.chance.random() < 0.4:
+                self.server.write()
+            self.fail()
+        self.pump()
+        for _ in range(self.chance.randrange(4) if not self.calm else len(self.wire)):
+            self.receive()
+        for _ in range(self.chance.randrange(4) if not self.calm else len(self.buffer)):
+            self.hand_over()
+        self.pass_time(STEP_SECONDS)
+
+    def fail(self) -> None:
+        faults, happens = self.faults, self.chance.random() < 0.15
+        if not self.linked:
+            if happens or self.chance.random() < 0.3:
+                self.relink()
+            return
+        if not happens or not any(getattr(faults, name) for name in Faults.__slots__):
+            return
+        kind = self.chance.choice([name for name in Faults.__slots__ if getattr(faults, name)])
+        self.note(f"fault: {kind}")
+        if kind != "refused_requests":
+            self.failed_at.append(self.now)
+            getattr(self, f"fault_{kind}")()
+
+    def fault_lost_messages(self) -> None:
+        if self.wire and self.wire[0].get_lost is None:
+            self.wire.popleft()
+
+    def fault_lost_links(self) -> None:
+        self.unlink()
+
+    def fault_deleted_consumers(self) -> None:
+        self.server.consumers.clear()
+
+    def fault_reset_consumers(self) -> None:
+        for served in self.server.consumers.values():
+            served.next_sequence, served.delivered = served.start_sequence, 0
+
+    def fault_restarted_servers(self) -> None:
+        self.unlink()
+        self.server.consumers.clear()
+
+    def fault_recreated_streams(self) -> None:
+        self.server.recreate()
+
+    def fault_emptied_streams(self) -> None:
+        self.unlink()
+        self.server.empty()
+        self.relink()
+
+    def unlink(self) -> None:
+        self.linked = False
+        lost, self.wire = self.wire, deque()
+        self.carry_out(self.machine.disconnected())
+        for each in lost:
+            if each.get_lost is not None:
+                each.get_lost()
+
+    def relink(self) -> None:
+        self.note("link back")
+        self.linked = True
+        self.carry_out(self.machine.reconnected(self.now))
+
+    def pump(self) -> None:
+        """Let the server send what a pull would get."""
+        if self.reading is None or not self.linked:
+            return
+        number, name = self.reading
+        while name in self.server.consumers and len(self.wire) + len(self.buffer) < BUFFER_MAX:
+            served = self.server.serve(name)
+            if served is None:
+                return
+            self.wire.append(OnItsWay(partial(self.arrive, number, *served)))
+
+    def receive(self) -> None:
+        if self.wire and self.linked:
+            self.wire.popleft().arrive()
+
+    def arrive(self, number: int, delivery: int, message: Stored) -> None:
+        self.heard_at = self.now
+        if self.machine.is_next(number, delivery, message.sequence):
+            self.buffer.append(message)
+        else:
+            self.carry_out(self.machine.out_of_order(number, delivery, self.now))
+
+    def hand_over(self) -> None:
+        if not self.buffer:
+            return
+        message = self.buffer.popleft()
+        if self.handed and message.written <= self.handed[-1]:
+            raise self.broken(f"{message} was handed over after number {self.handed[-1]}")
+        self.handed.append(message.written)
+        self.machine.handed(message.sequence, message.timestamp_ns)
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        if self.wake_at is not None and self.now >= self.wake_at:
+            self.wake_at = None
+            self.carry_out(self.machine.tick(self.now))
+        if self.reading is None or not self.linked:
+            return
+        number, name = self.reading
+        served = self.server.consumers.get(name)
+        if served is not None and self.now - self.heard_at >= HEARTBEAT_SECONDS and not self.wire:
+            self.heard_at = self.now
+            self.carry_out(self.machine.heartbeat(number, served.delivered, self.now))
+        elif served is None and self.chance.random() < 0.5:
+            where = {"stream": "S", "consumer": name}
+            late = self.now - self.heard_at >= ALARM_SECONDS
+            missed = HeartbeatMissedError(**where, silent_seconds=ALARM_SECONDS)
+            gone = self.chance.choice([ConsumerDeletedError, NoLeaderOrMissingError])(**where)
+            self.carry_out(self.machine.troubled(number, missed if late else gone, self.now))
+
+    # What the machine wants
+
+    def carry_out(self, actions: list[Action]) -> None:
+        for action in actions:
+            match action:
+                case LookAtStream(number):
+                    self.wire.append(OnItsWay(partial(self.look, number), partial(self.not_seen, number)))
+                case Create(number, config):
+                    self.creates.append(self.now)
+                    self.check_pace()
+                    self.note(f"create {config['name']} {config.get('opt_start_seq', config['deliver_policy'])}")
+                    self.create(number, config)
+                case Read(number, name):
+                    self.reading, self.heard_at = (number, name), self.now
+                case Drop(name):
+                    self.note(f"drop {name}")
+                    self.server.consumers.pop(name, None)
+                    self.reading = None
+                    self.buffer.clear()
+                case Report(error):
+                    self.note(f"report {error.sentence}")
+                case WakeAt(time):
+                    self.wake_at = time
+                case End():
+                    raise self.broken("it ended")
+
+    def look(self, number: int) -> None:
+        self.carry_out(self.machine.stream_seen(number, self.server.look(), self.now))
+
+    def not_seen(self, number: int) -> None:
+        self.carry_out(self.machine.stream_not_seen(number, self.now))
+
+    def create(self, number: int, config: dict[str, object]) -> None:
+        may_refuse = self.faults.refused_requests and self.heard_at > 0 and not self.calm
+        if not self.linked or (may_refuse and self.chance.random() < 0.3):
+            self.refuse(number, JetStreamError("refused") if self.linked else LinkError("lost"))
+            return
+        tell = partial(self.tell_created, number, self.server.create(config))
+        self.wire.append(OnItsWay(tell, partial(self.refuse, number, LinkError("lost"))))
+
+    def tell_created(self, number: int, before: int) -> None:
+        self.carry_out(self.machine.created(number, before, self.now))
+
+    def refuse(self, number: int, error: JetStreamError) -> None:
+        self.carry_out(self.machine.refused(number, error, self.now))
+
+    # Promises
+
+    def check_pace(self) -> None:
+        """Each fault may cost a few consumers; without one, a failing request is not repeated at once."""
+        recent = sum(time > self.now - 1 for time in self.creates)
+        causes = sum(time > self.now - 3 for time in self.failed_at)
+        if recent > CREATES_PER_SECOND_MAX + CREATES_PER_FAULT_MAX * causes:
+            raise self.broken(f"{recent} consumers were made within a second, after {causes} faults")
+
+    def check_complete(self) -> None:
+        """All that is in the stream at the end has been handed over."""
+        missing = [each for each in self.server.stream if each.written not in set(self.handed)]
+        if missing:
+            raise self.broken(f"{missing[0]} was never handed over, {len(missing)} in all")
+
+    def broken(self, sentence: str) -> BrokenPromiseError:
+        return BrokenPromiseError("\n".join([sentence, *self.trace]))
+
+    def note(self, text: str) -> None:
+        self.trace.append(f"{self.now:6.1f}  {text}")
