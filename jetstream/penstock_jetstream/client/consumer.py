@@ -11,6 +11,7 @@ from penstock_jetstream.client.api import Api
 from penstock_jetstream.client.consumers import Consumers
 from penstock_jetstream.client.consuming import Consuming, Extras, MessageHandler
 from penstock_jetstream.client.fetching import Fetching
+from penstock_jetstream.client.lane import Lane
 from penstock_jetstream.client.message import Message
 from penstock_jetstream.client.pulling import ReportHandler, Source, log_report
 from penstock_jetstream.core.consumer_info import ConsumerInfo
@@ -27,6 +28,10 @@ class HandleOptions(TypedDict, total=False):
     """False if its ack policy is none: then answers to its messages are not sent."""
     on_report: ReportHandler
     """Hears of what goes wrong, but does not end anything. Otherwise it is logged."""
+
+
+LANE_BYTES = 16 << 20
+"""Enough to keep a server busy; what is left of it when a lane is stopped has to be delivered again."""
 
 
 class GroupKeywords(TypedDict, total=False):
@@ -123,6 +128,16 @@ class Consumer:
             keep_alive=keep_alive,
         )
         return Consuming(self._source, ConsumeOptions(**options), extras, self._exists)
+
+    def lane(self, *, on_report: ReportHandler | None = None, **options: Unpack[ConsumeKeywords]) -> Lane:
+        """Return a consumption by blocks of messages, which `async with` begins.
+
+        Without max_messages or max_bytes it holds up to 16 MiB; it notices a lost request in 4 s instead of 30 s.
+        """
+        if "max_messages" not in options:
+            options.setdefault("max_bytes", LANE_BYTES)
+        wanted = ConsumeOptions.for_worker(**options)
+        return Lane(self._source, wanted, on_report or self._on_report, self._exists)
 
     async def info(self) -> ConsumerInfo:
         """Return config and state as they are now."""
