@@ -3,12 +3,27 @@
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.raw import Raw, connected
 from tests.testbed.binaries import NATS_SERVERS
 from tests.testbed.nats.server import NatsServer, Options
+from tools.environment import ROOT
+
+set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
+settings.register_profile(
+    "same-everywhere",  # and as fast as the machine happens to be
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("thorough", settings.get_profile("same-everywhere"), derandomize=False, max_examples=20_000)
+settings.load_profile("same-everywhere")
+"""By hand: `pytest --hypothesis-profile=thorough` takes other examples each time, and many."""
 
 VARIANTS = {
     **{version.rpartition(".")[0]: Options(version=version) for version in NATS_SERVERS},

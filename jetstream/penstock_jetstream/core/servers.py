@@ -61,6 +61,8 @@ def _address(parts: SplitResult) -> Address:
         raise ValueError(f"{parts.scheme} is no scheme of NATS")
     if not parts.hostname:
         raise ValueError("it names no host")
+    if any(letter.isspace() for letter in parts.hostname):
+        raise ValueError("its host has a space")
     if parts.path not in {"", "/"} or parts.query or parts.fragment:
         raise ValueError("something follows the port")
     return Address(

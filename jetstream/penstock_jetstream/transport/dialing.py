@@ -165,13 +165,20 @@ async def _greeting(plain: socket.socket, address: Address) -> bytes:
     return greeting
 
 
+def _introduced(address: Address, line: bytes) -> ServerInfo:
+    try:
+        events = wire.Parser().feed(line)
+        if events and isinstance(events[0], wire.Info):
+            return ServerInfo.from_facts(events[0].facts)
+    except ProtocolError as problem:
+        raise ProtocolError(f"{address} does not speak NATS. {problem.sentence}") from problem
+    raise ProtocolError(f"{address} does not speak NATS: it begins with {line[:80]!r}.")
+
+
 def _chosen_encryption(address: Address, greeting: bytes, tls: Tls | None) -> Tls | None:
     """Return how to encrypt, given what we want and what the server says that it wants."""
     line, end, rest = greeting.partition(b"\r\n")
-    (event, *_) = wire.Parser().feed(line + end)
-    if not isinstance(event, wire.Info):
-        raise ProtocolError(f"{address} does not speak NATS: it begins with {line[:80]!r}.")
-    info = ServerInfo.from_facts(event.facts)
+    info = _introduced(address, line + end)
     if tls is None and not info.tls_required:
         return None
     if not info.tls_required and not info.tls_available:
