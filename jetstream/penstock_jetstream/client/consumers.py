@@ -11,7 +11,7 @@ from typing import Any
 from penstock_jetstream.client.api import Api
 from penstock_jetstream.core import consumer_requests as requests
 from penstock_jetstream.core.consumer_info import ConsumerInfo, Pause, Reset
-from penstock_jetstream.errors import ProtocolError
+from penstock_jetstream.errors import MissingError, ProtocolError
 
 _RESET_LEVEL = 4
 
@@ -87,6 +87,8 @@ class Consumers:
     async def _write(
         self, stream: str, config: Mapping[str, Any], action: requests.Action, *, pedantic: bool
     ) -> ConsumerInfo:
+        if requests.endangers_durability(config, action):
+            config = await self._still_durable(stream, config)
         request = requests.create(stream, config, action, pedantic=pedantic)
         info = ConsumerInfo.read(await self._api.ask(request))
         if not requests.has_filters(info.config, config):
@@ -95,3 +97,11 @@ class Consumers:
                 advice="It delivers other messages than you want: delete it. The server may be too old for them.",
             )
         return info
+
+    async def _still_durable(self, stream: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Name as durable what is so already."""
+        try:
+            present = (await self.info(stream, config["name"])).config
+        except MissingError:
+            return config
+        return {**config, "durable_name": present["durable_name"]} if "durable_name" in present else config

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
+from penstock_jetstream.config import CONSUMER, complete
 from penstock_jetstream.core.names import checked_name
 from penstock_jetstream.core.requests import Request
 from penstock_jetstream.core.subjects import has_wildcards
@@ -74,6 +75,14 @@ def step_down(stream: str, name: str, *, preferred: str | None = None) -> Reques
     return _about("LEADER.STEPDOWN", "given another leader", stream, name, body)
 
 
+def endangers_durability(config: Mapping[str, Any], action: Action) -> bool:
+    """Tell whether a consumer that is there and durable would stop to be so: the server takes that for an update (4.2).
+
+    It would be deleted after the server's next start, and its position with it.
+    """
+    return action != "create" and not config.get("durable_name") and bool(config.get("name"))
+
+
 def has_filters(config: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Tell whether a consumer has the filters that were asked for: a server that knows none drops them (X-05)."""
     return _filters(config) == _filters(wanted)
@@ -94,8 +103,8 @@ def _create_subject(stream: str, name: str, config: Mapping[str, Any]) -> str:
 
 
 def _sendable(config: Mapping[str, Any], action: Action) -> Mapping[str, Any]:
-    """Say durable_name and ack_policy in any case: what is not said is lost (V-09), or costs the consumer (§4.2)."""
-    sendable = {"ack_policy": "explicit", **config}
+    """Leave nothing open that is better said, such as ack_policy (V-09)."""
+    sendable = complete(CONSUMER, config)
     if action == "update":
         sendable.pop("pause_until", None)  # the server would ignore it: pausing is a request of its own
     return sendable

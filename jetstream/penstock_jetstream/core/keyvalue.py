@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
+from penstock_jetstream.config.names import MAX_NAME_BYTES
 from penstock_jetstream.core.headers import Headers
-from penstock_jetstream.core.names import MAX_NAME_LETTERS
 from penstock_jetstream.core.stored_message import StoredMessage
 from penstock_jetstream.core.times import whole_nanoseconds
 from penstock_jetstream.errors import UsageError
@@ -73,7 +73,7 @@ class Entry:
 
 
 def stream_of(bucket: str) -> str:
-    if not _BUCKET.fullmatch(bucket) or len(bucket) > MAX_NAME_LETTERS - len(_STREAM_PREFIX):
+    if not _BUCKET.fullmatch(bucket) or len(bucket) > MAX_NAME_BYTES - len(_STREAM_PREFIX):
         raise UsageError(f"{bucket[:80]!r} cannot be the name of a bucket.", advice="Use letters, digits, - and _.")
     return _STREAM_PREFIX + bucket
 

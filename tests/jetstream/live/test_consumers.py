@@ -77,11 +77,31 @@ async def test_create_update_and_both_are_three_operations(every_jetstream: JetS
 
 
 @pytest.mark.requirement("V-09")
-async def test_without_an_ack_policy_acks_are_explicit_and_not_none(
+async def test_an_ack_policy_that_is_left_out_is_none_as_the_server_has_it(
     every_jetstream: JetStream, fresh_name: str
 ) -> None:
     name = await stream(every_jetstream, fresh_name)
-    assert (await every_jetstream.consumers.create(name, {"durable_name": "etl"})).config["ack_policy"] == "explicit"
+    assert (await every_jetstream.consumers.create(name, {"durable_name": "etl"})).config["ack_policy"] == "none"
+    body = json.dumps({"stream_name": name, "config": {"durable_name": "naive"}}).encode()
+    await every_jetstream.connection.request(f"$JS.API.CONSUMER.CREATE.{name}.naive", body)
+    assert (await every_jetstream.consumers.info(name, "naive")).config["ack_policy"] == "none"
+
+
+@pytest.mark.requirement("V-08")
+async def test_a_durable_stays_durable_though_an_update_has_only_its_name(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    """The naive way is to send the name alone: the server then takes the consumer for ephemeral."""
+    name, consumers = await stream(every_jetstream, fresh_name), every_jetstream.consumers
+    await consumers.create(name, ETL)
+    by_name = {"name": "etl", "ack_policy": "explicit", "description": "x"}
+    for write in (consumers.update, consumers.create_or_update):
+        assert (await write(name, by_name)).config["durable_name"] == "etl"
+    body = json.dumps({"stream_name": name, "config": by_name, "action": "update"}).encode()
+    await every_jetstream.connection.request(f"$JS.API.CONSUMER.CREATE.{name}.etl", body)
+    assert "durable_name" not in (await consumers.info(name, "etl")).config
+    ephemeral = await consumers.create_or_update(name, {"name": "new", "ack_policy": "none"})
+    assert "durable_name" not in ephemeral.config
 
 
 async def test_a_consumer_without_a_name_gets_one_from_the_server(every_jetstream: JetStream, fresh_name: str) -> None:
