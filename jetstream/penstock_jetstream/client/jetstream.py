@@ -10,6 +10,7 @@ from penstock_jetstream.client.api import DEFAULT_TIMEOUT_SECONDS, Api
 from penstock_jetstream.client.consumer import Consumer, HandleOptions
 from penstock_jetstream.client.consumers import Consumers
 from penstock_jetstream.client.direct import Direct
+from penstock_jetstream.client.keyvalue import KeyValue
 from penstock_jetstream.client.publisher import Publisher
 from penstock_jetstream.client.publishing import publish, publish_batch
 from penstock_jetstream.client.streams import Streams
@@ -44,6 +45,7 @@ class JetStream:
         self.streams = Streams(self.api)
         self.consumers = Consumers(self.api)
         self.direct = Direct(self.api)
+        self.key_value = KeyValue(self)
 
     def consumer(self, stream: str, name: str, **options: Unpack[HandleOptions]) -> Consumer:
         """Return a handle on a pull consumer, to read from. It asks nothing: the consumer may be there or not."""

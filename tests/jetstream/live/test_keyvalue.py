@@ -1,0 +1,308 @@
+"""Key-value buckets on real servers: written, compared, removed, timed out, and shared with another client."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from nats.js.client import JetStreamContext
+from nats.js.kv import KeyValue as PeerBucket
+
+from penstock_jetstream.client.bucket import Bucket
+from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.core.keyvalue import BucketOptions
+from penstock_jetstream.errors import ApiError, ConflictError, ErrorCode, MissingError, UsageError
+from penstock_jetstream.errors.keyvalue import RevisionConflictError
+from penstock_jetstream.transport.connection import Connection
+from tests.jetstream.eventually import eventually
+from tests.testbed.nats.client import connection as peer_connection
+from tests.testbed.nats.cluster import NatsCluster
+from tests.testbed.nats.fixtures import StartNatsLeaf
+from tests.testbed.nats.server import NatsServer
+
+
+@pytest.fixture
+async def bucket(every_jetstream: JetStream, fresh_name: str) -> Bucket:
+    return await every_jetstream.key_value.create(fresh_name, storage="memory")
+
+
+async def test_what_is_put_is_got_and_each_write_has_a_higher_revision(bucket: Bucket) -> None:
+    assert await bucket.get("orders.eu") is None
+    first = await bucket.put("orders.eu", b"1")
+    second = await bucket.put("orders.eu", b"2")
+    entry = await bucket.get("orders.eu")
+    assert entry is not None
+    assert (entry.key, entry.value, entry.revision, entry.operation) == ("orders.eu", b"2", second, "put")
+    assert second > first
+    assert entry == await bucket.get("orders.eu", from_leader=True)
+
+
+async def test_empty_and_binary_values_are_values(bucket: Bucket) -> None:
+    for value in (b"", b"\x00\r\n\xff"):
+        await bucket.put("a", value)
+        entry = await bucket.get("a")
+        assert entry is not None
+        assert entry.value == value
+
+
+async def test_an_earlier_revision_is_there_as_long_as_the_history_goes(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    bucket = await every_jetstream.key_value.create(fresh_name, history=2)
+    revisions = [await bucket.put("a", str(number).encode()) for number in range(3)]
+    other = await bucket.put("b", b"other")
+    entries = [await bucket.get("a", revision=revision) for revision in revisions]
+    assert [entry and entry.value for entry in entries] == [None, b"1", b"2"]
+    assert await bucket.get("a", revision=other) is None  # it is another key's
+
+
+async def test_create_writes_only_where_there_is_no_value(bucket: Bucket) -> None:
+    revision = await bucket.create("a", b"1")
+    with pytest.raises(RevisionConflictError) as conflict:
+        await bucket.create("a", b"2")
+    assert (conflict.value.expected, conflict.value.actual) == (0, revision)
+    assert "no value was expected, and the last one is revision" in str(conflict.value)
+
+
+@pytest.mark.parametrize("removal", [Bucket.delete, Bucket.purge])
+async def test_create_writes_where_a_value_was_removed(bucket: Bucket, removal: Callable[..., object]) -> None:
+    await bucket.create("a", b"1")
+    await removal(bucket, "a")  # type: ignore[misc] # both are coroutine functions
+    assert await bucket.get("a") is None
+    await bucket.create("a", b"2")
+    entry = await bucket.get("a")
+    assert entry is not None
+    assert entry.value == b"2"
+
+
+async def test_update_writes_only_over_the_revision_that_it_names(bucket: Bucket) -> None:
+    first = await bucket.update("a", b"1", 0)
+    second = await bucket.update("a", b"2", first)
+    with pytest.raises(RevisionConflictError, match=rf"revision {first} was expected.* is revision {second}") as error:
+        await bucket.update("a", b"3", first)
+    assert (error.value.key, error.value.expected, error.value.actual) == ("a", first, second)
+    with pytest.raises(ConflictError):
+        await bucket.update("b", b"1", first)
+
+
+async def test_of_many_who_compare_and_write_one_wins(bucket: Bucket) -> None:
+    revision = await bucket.put("a", b"")
+    outcomes = await asyncio.gather(
+        *(bucket.update("a", str(number).encode(), revision) for number in range(20)), return_exceptions=True
+    )
+    assert [isinstance(outcome, int) for outcome in outcomes].count(True) == 1
+    assert [isinstance(outcome, RevisionConflictError) for outcome in outcomes].count(True) == 19
+
+
+async def test_many_counters_lose_no_increment(bucket: Bucket) -> None:
+    async def increment() -> None:
+        while True:
+            entry = await bucket.get("count", from_leader=True)
+            value, revision = (int(entry.value), entry.revision) if entry else (0, 0)
+            try:
+                await bucket.update("count", str(value + 1).encode(), revision)
+            except RevisionConflictError:
+                continue
+            return
+
+    await asyncio.gather(*(increment() for _ in range(10)))
+    entry = await bucket.get("count")
+    assert entry is not None
+    assert entry.value == b"10"
+
+
+async def test_removals_too_can_insist_on_a_revision(bucket: Bucket) -> None:
+    revision = await bucket.put("a", b"1")
+    for removal in (bucket.delete, bucket.purge):
+        with pytest.raises(RevisionConflictError):
+            await removal("a", revision=revision + 1)
+    await bucket.delete("a", revision=revision)
+    assert await bucket.get("a") is None
+
+
+async def test_a_purge_takes_the_history_along(every_jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await every_jetstream.key_value.create(fresh_name, history=5)
+    for key in ("a", "b", "a"):
+        await bucket.put(key, b"1")
+    await bucket.purge("a")
+    assert (await bucket.status()).values == 2  # b, and the mark of a
+
+
+@pytest.mark.requirement("X-07")
+async def test_a_key_with_a_time_to_live_goes_away_by_itself(jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await jetstream.key_value.create(fresh_name, storage="memory")
+    await bucket.create("a", b"1", ttl_seconds=1)
+    await bucket.put("b", b"1", ttl_seconds=90)
+    await bucket.put("c", b"1")
+    await bucket.purge("c", ttl_seconds=1)
+
+    async def gone() -> bool:
+        return await bucket.get("a") is None and (await bucket.status()).values == 1
+
+    await eventually(gone, "a and the mark of c run out")
+    assert await bucket.get("b")
+
+
+async def test_a_bucket_says_what_it_is(every_jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await every_jetstream.key_value.create(
+        fresh_name, history=3, ttl_seconds=60, limit_marker_ttl_seconds=5, storage="memory", description="x"
+    )
+    await bucket.put("a", b"1")
+    status = await bucket.status()
+    assert (status.bucket, status.values, status.history, status.ttl_seconds) == (fresh_name, 1, 3, 60)
+    assert (status.limit_marker_ttl_seconds, status.storage, status.replicas) == (5, "memory", 1)
+    assert (status.has_ttl_per_key, status.is_compressed) == (True, False)
+    assert status.info.config["description"] == "x"
+
+
+async def test_buckets_are_opened_listed_and_deleted(every_jetstream: JetStream, fresh_name: str) -> None:
+    key_value = every_jetstream.key_value
+    with pytest.raises(MissingError, match=f"KV_{fresh_name}"):
+        await key_value.open(fresh_name)
+    await key_value.create(fresh_name)
+    await every_jetstream.streams.create({"name": f"{fresh_name}-none"})
+    assert fresh_name in [name async for name in key_value.names()]
+    await (await key_value.open(fresh_name)).put("a", b"1")
+    await key_value.delete(fresh_name)
+    assert fresh_name not in [name async for name in key_value.names()]
+
+
+async def test_a_bucket_is_made_once_and_may_be_changed(jetstream: JetStream, fresh_name: str) -> None:
+    key_value = jetstream.key_value
+    await key_value.create(fresh_name)
+    await key_value.create(fresh_name)
+    with pytest.raises(ConflictError):
+        await key_value.create(fresh_name, history=2)
+    bucket = await key_value.create_or_update(fresh_name, history=2)
+    assert (await bucket.status()).history == 2
+
+
+async def test_a_stream_that_only_has_the_name_of_a_bucket_is_refused(jetstream: JetStream, fresh_name: str) -> None:
+    await jetstream.streams.create({"name": f"KV_{fresh_name}"})
+    with pytest.raises(UsageError, match="is none"):
+        await jetstream.key_value.open(fresh_name)
+
+
+@pytest.mark.parametrize("key", ["", "a b", "a..b", ">", "a\r\nPUB x 0\r\n"])
+async def test_a_bad_key_is_refused_before_anything_is_sent(jetstream: JetStream, fresh_name: str, key: str) -> None:
+    bucket = await jetstream.key_value.create(fresh_name)
+    for operation in (bucket.get(key), bucket.put(key, b""), bucket.create(key, b""), bucket.delete(key)):
+        with pytest.raises(UsageError, match="cannot be a key"):
+            await operation
+    assert jetstream.connection.is_connected
+
+
+async def test_a_value_that_is_too_large_is_the_buckets_refusal(jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await jetstream.key_value.create(fresh_name, max_value_bytes=10)
+    with pytest.raises(ApiError) as refused:
+        await bucket.put("a", bytes(1000))
+    assert refused.value.err_code == ErrorCode.STREAM_MESSAGE_EXCEEDS_MAXIMUM
+
+
+@pytest.mark.requirement("P-01")
+async def test_a_bucket_of_another_domain_is_written_and_read_there(start_nats_leaf: StartNatsLeaf) -> None:
+    pair = start_nats_leaf()
+    async with Connection(pair.hub.url) as connection:
+        hub = await JetStream(connection).key_value.create("config")
+        leaf = await JetStream(connection, domain="leaf").key_value.create("config")
+        await hub.put("a", b"of the hub")
+        await leaf.put("a", b"of the leaf")
+        assert [(entry and entry.value) for entry in (await hub.get("a"), await leaf.get("a"))] == [
+            b"of the hub",
+            b"of the leaf",
+        ]
+
+
+async def test_a_mirror_of_a_bucket_is_read_here_and_written_at_its_origin(start_nats_leaf: StartNatsLeaf) -> None:
+    pair = start_nats_leaf()
+    async with Connection(pair.hub.url) as connection:
+        origin = await JetStream(connection).key_value.create("config")
+        await origin.put("a", b"1")
+        at_leaf = JetStream(connection, domain="leaf")
+        mirror = {"name": "KV_config", "external": {"api": "$JS.hub.API"}}
+        await at_leaf.streams.create({"name": "KV_copy", "mirror": mirror, "max_msgs_per_subject": 1})
+        copy = await at_leaf.key_value.open("copy")
+
+        async def has_arrived() -> bool:
+            entry = await copy.get("a")
+            return entry is not None and entry.value == expected
+
+        expected = b"1"
+        await eventually(has_arrived, "the mirror is filled")
+        expected = b"2"
+        await copy.put("a", expected)
+        entry = await origin.get("a", from_leader=True)
+        assert entry is not None
+        assert entry.value == b"2"
+        await eventually(has_arrived, "what was written comes back")
+
+
+async def test_a_conflict_names_the_revision_in_a_cluster_too(nats_cluster: NatsCluster) -> None:
+    """There the server's refusal does not say it."""
+    async with Connection(nats_cluster.urls) as connection:
+        bucket = await JetStream(connection).key_value.create("b", replicas=3)
+        revision = await bucket.put("a", b"1")
+        with pytest.raises(RevisionConflictError) as error:
+            await bucket.update("a", b"2", revision + 7)
+        assert error.value.actual == revision
+
+
+# The same buckets, seen by another client.
+
+
+@asynccontextmanager
+async def peer(server: NatsServer) -> AsyncIterator[JetStreamContext]:
+    async with peer_connection(**server.connect_arguments()) as client:
+        yield client.jetstream()
+
+
+async def peers_view(bucket: PeerBucket, key: str) -> tuple[bytes | None, int | None]:
+    entry = await bucket.get(key)
+    return entry.value, entry.revision
+
+
+async def test_another_client_reads_what_we_write(every_server: NatsServer, fresh_name: str) -> None:
+    async with Connection(every_server.url) as connection, peer(every_server) as other:
+        ours = await JetStream(connection).key_value.create(fresh_name, history=5)
+        theirs = await other.key_value(fresh_name)
+        revision = await ours.put("a.b", b"1")
+        assert await peers_view(theirs, "a.b") == (b"1", revision)
+        for removal, mark in ((ours.delete, "DEL"), (ours.purge, "PURGE")):
+            await removal("a.b")
+            last = await other.get_last_msg(f"KV_{fresh_name}", f"$KV.{fresh_name}.a.b")
+            assert last.headers is not None
+            assert last.headers["KV-Operation"] == mark
+        assert await theirs.create("a.b", b"2") > revision
+
+
+@pytest.mark.parametrize("direct", [True, False])
+async def test_we_read_what_another_client_writes(every_server: NatsServer, fresh_name: str, *, direct: bool) -> None:
+    async with Connection(every_server.url) as connection, peer(every_server) as other:
+        theirs = await other.create_key_value(bucket=fresh_name, history=5, direct=direct)
+        ours = await JetStream(connection).key_value.open(fresh_name)
+        revision = await theirs.put("a.b", b"1")
+        entry = await ours.get("a.b")
+        assert entry is not None
+        assert (entry.value, entry.revision) == (b"1", revision)
+        await theirs.delete("a.b")
+        assert await ours.get("a.b") is None
+        await theirs.purge("a.b")
+        assert await ours.get("a.b") is None
+        await ours.create("a.b", b"2")
+        assert (await peers_view(theirs, "a.b"))[0] == b"2"
+
+
+async def test_both_make_the_same_bucket(every_server: NatsServer, fresh_name: str) -> None:
+    options = BucketOptions(history=3, ttl_seconds=60, max_bytes=10_000, storage="memory")
+    async with Connection(every_server.url) as connection, peer(every_server) as other:
+        ours = await JetStream(connection).key_value.create(f"{fresh_name}-ours", **options)
+        await other.create_key_value(
+            bucket=f"{fresh_name}-theirs", history=3, ttl=60, max_bytes=10_000, storage="memory", direct=True
+        )
+        theirs = await JetStream(connection).key_value.open(f"{fresh_name}-theirs")
+
+        async def config(bucket: Bucket) -> dict[str, object]:
+            found = dict((await bucket.status()).info.config)
+            return {name: value for name, value in found.items() if name not in {"name", "subjects", "metadata"}}
+
+        assert await config(ours) == await config(theirs)
