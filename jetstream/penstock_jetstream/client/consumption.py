@@ -76,6 +76,7 @@ class Consumption(Pulling):
             return
         self._is_discarding = True
         self._machine.stop(self._loop.time())
+        self._quieten()  # first: what is given back must not be sent here again
         self._discard()
         if not self._over.done():
             self._finish(None)
@@ -142,14 +143,15 @@ class Consumption(Pulling):
         if isinstance(work, Verify):
             self._spawn(self._verify())
         else:
+            self._quieten()
             self._parting = self._loop.create_task(self._part_and_hand_out())
 
     async def _part_and_leave(self) -> None:
-        await self._part()
+        await self._silence()
         self._leave()
 
     async def _part_and_hand_out(self) -> None:
-        await self._part()
+        await self._silence()
         self._carry_out(self._machine.unsubscribed(self._loop.time()))
 
     async def _verify(self) -> None:

@@ -34,12 +34,13 @@ class Fetching(Pulling):
             await self._done
         except asyncio.CancelledError:
             self._machine.stop(self._loop.time())
+            self._quieten()
             self._spawn(self._give_all_back())
             raise
         return self._messages
 
     async def _give_all_back(self) -> None:
-        await self._part()
+        await self._silence()
         self._leave()
         self.source.give_back(self._messages)
 

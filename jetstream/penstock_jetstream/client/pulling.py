@@ -118,7 +118,7 @@ class Pulling(ABC):
         return self._connection.subscribe(subject, self._receive)
 
     def _leave(self) -> None:
-        """Let go of all that was taken. What the server has sent meanwhile is not waited for; see `_part`."""
+        """Let go of all that was taken. What the server has sent meanwhile is not waited for: see `_silence`."""
         if self._stop_listening is not None:
             self._stop_listening()
         if self._timer is not None:
@@ -128,11 +128,16 @@ class Pulling(ABC):
             with suppress(LinkError):
                 subscription.unsubscribe()
 
-    async def _part(self) -> None:
-        """Have the server send no more, and wait until all that it has sent is here."""
+    def _quieten(self) -> None:
+        """Have the server send no more; what it has sent is still taken."""
         if self._subscription is not None and self._connection.is_connected:
-            with suppress(LinkError, RequestTimeoutError):
+            with suppress(LinkError):
                 self._connection.send(wire.unsubscribe(self._subscription.sid))
+
+    async def _silence(self) -> None:
+        """Return when all is here that the server had sent before it was quietened."""
+        if self._connection.is_connected:
+            with suppress(LinkError, RequestTimeoutError):
                 await self._connection.flush(PARTING_SECONDS)
         self._book()
 
