@@ -4,7 +4,8 @@ Knows each field. Does not know which exclude each other (stream_rules.py).
 """
 
 from penstock_jetstream.config.facts import Facts
-from penstock_jetstream.config.field import NEVER, ON_FOR_GOOD, Change, Config, Derived, Field, Free, Special
+from penstock_jetstream.config.field import NEVER, ON_FOR_GOOD, UNKNOWN, Change, Config, Derived, Field, Free, Special
+from penstock_jetstream.config.levels import level_of
 from penstock_jetstream.config.nested_fields import (
     CONSUMER_LIMITS,
     PLACEMENT,
@@ -39,7 +40,10 @@ METADATA = Field(
 )
 """Consumers have it as well."""
 DEFAULT_DUPLICATE_WINDOW = 2 * MINUTE
-LEVEL_OF_MAX_CONSUMERS_UPDATE = 3
+
+_PROMOTES_MIRRORS = level_of("2.12")
+_UPDATES_MAX_CONSUMERS = level_of("2.12.5")
+_WINDOWS_SOURCES_NO_MORE = level_of("2.14")
 
 _WORKQUEUE = "workqueue"
 
@@ -49,7 +53,11 @@ def _own_name(config: Config, _: Facts) -> object:
 
 
 def _duplicate_window(config: Config, facts: Facts) -> object:
-    if config.get("mirror") or config.get("sources"):
+    if config.get("mirror"):
+        return 0
+    if config.get("sources") and facts.api_level is None:
+        return UNKNOWN
+    if config.get("sources") and (facts.api_level or 0) >= _WINDOWS_SOURCES_NO_MORE:
         return 0
     max_age = config.get("max_age")
     bounds = [DEFAULT_DUPLICATE_WINDOW, facts.duplicate_window, max_age]
@@ -66,9 +74,8 @@ def _scales_one_server(change: Change) -> bool:
     return change.facts.clustered is False and isinstance(change.new, int) and change.new > 1
 
 
-def _is_too_old_to_change_max_consumers(change: Change) -> bool:
-    level = change.facts.api_level
-    return level is not None and level < LEVEL_OF_MAX_CONSUMERS_UPDATE
+def _is_older(level: int, change: Change) -> bool:
+    return change.facts.api_level is not None and change.facts.api_level < level
 
 
 _IDENTITY = (
@@ -194,8 +201,8 @@ _KEEPING = (
         meaning="How many consumers the stream may have. Lowering it removes none.",
         default=-1,
         mutability=Special(
-            "Servers before 2.12.5 set it at creation, for good.",
-            _is_too_old_to_change_max_consumers,
+            "Servers before 2.12.5, and 2.14.0, set it at creation, for good.",
+            lambda change: _is_older(_UPDATES_MAX_CONSUMERS, change),
         ),
         unit="consumers",
         example=10,
@@ -266,8 +273,8 @@ _PLACES = (
         type=STREAM_SOURCE,
         meaning="The stream of which this one is a copy, message by message and sequence by sequence.",
         mutability=Special(
-            "A mirror is set at creation. It can only be removed, which makes the copy a stream of its own.",
-            lambda change: change.new is not None,
+            "A mirror is set at creation. Since 2.12 it can be removed, which makes the copy a stream of its own.",
+            lambda change: change.new is not None or _is_older(_PROMOTES_MIRRORS, change),
         ),
         example={"name": "ORDERS"},
     ),
@@ -309,7 +316,9 @@ _ACCESS = (
         type=Duration(minimum=100 * MILLISECOND),
         meaning="How long message ids are remembered, so that a message published twice is stored once. "
         "At most `max_age`.",
-        default=Derived("2 min, or `max_age` if that is shorter; 0 for mirrors and with sources", _duplicate_window),
+        default=Derived(
+            "2 min, or `max_age` if that is shorter; 0 for mirrors, and since 2.14 with sources", _duplicate_window
+        ),
         unit="nanoseconds",
         example=SECOND,
     ),

@@ -161,17 +161,27 @@ def _republish(config: StreamConfig, _: Facts) -> Iterator[Problem]:
     republish = config.get("republish")
     if not republish:
         return
-    destination = republish.get("dest") or ""
+    source, destination = republish.get("src") or EVERYTHING, republish.get("dest") or ""
     if not destination:
         yield Problem("republish.dest", "It is missing.", "Give the subject to publish to.")
-        return
-    yield from judge_transform("republish", {"src": republish.get("src") or EVERYTHING, "dest": destination})
-    subjects = config.get("subjects") or (
-        [] if config.get("mirror") or config.get("sources") else [config.get("name", "")]
-    )
-    taken = [subject for subject in subjects if destination != EVERYTHING and overlap(destination, subject)]
-    if taken:
-        yield Problem("republish.dest", f"The stream itself takes {taken[0]!r}: that would never end.", "Change it.")
+    elif not (source == destination == EVERYTHING and _transforms_all(config)):
+        yield from judge_transform("republish", {"src": source, "dest": destination})
+        taken = [subject for subject in _taken(config) if overlap(destination, subject)]
+        if taken:
+            yield Problem(
+                "republish.dest", f"The stream itself takes {taken[0]!r}: that would never end.", "Change it."
+            )
+
+
+def _transforms_all(config: StreamConfig) -> bool:
+    """Tell whether all that is stored is transformed: then the server republishes everything as what it became."""
+    transform = config.get("subject_transform") or {}
+    return _taken(config) == [transform.get("src")]
+
+
+def _taken(config: StreamConfig) -> list[str]:
+    copied = config.get("mirror") or config.get("sources")
+    return config.get("subjects") or ([] if copied else [config.get("name", "")])
 
 
 def _placement(config: StreamConfig, facts: Facts) -> Iterator[Problem]:

@@ -18,9 +18,9 @@ _UPGRADE = "Leave it out, or upgrade the servers."
 
 def validate(table: Table, config: Config, facts: Facts = NO_FACTS) -> list[Problem]:
     """Return what is wrong or doubtful, in the order of the configuration, then of the rules."""
+    unsound = {_top(problem.field) for problem in _of_fields(table.fields, config, NO_FACTS, "")}
+    sound = {name: value for name, value in config.items() if name not in unsound and value is not None}
     problems = list(_of_fields(table.fields, config, facts, ""))
-    doubted = {problem.field.partition(".")[0].partition("[")[0] for problem in problems}
-    sound = {name: value for name, value in config.items() if name not in doubted and value is not None}
     return problems + [problem for rule in table.rules for problem in rule(sound, facts)]
 
 
@@ -29,6 +29,10 @@ def require_valid(table: Table, config: Config, facts: Facts = NO_FACTS) -> None
     errors = [problem for problem in validate(table, config, facts) if problem.severity is Severity.ERROR]
     if errors:
         raise ConfigurationError(f"{table.kind} {_name(config)}", errors)
+
+
+def _top(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
 
 
 def _name(config: Config) -> str:
