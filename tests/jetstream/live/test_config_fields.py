@@ -1,0 +1,267 @@
+"""The tables of fields against servers: what is stored for an omitted field, what an update can change, since when.
+
+For each field of the tables there is a test of its own: a field that the tables get wrong cannot hide.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+
+from penstock_jetstream.config import (
+    CONSUMER,
+    STREAM,
+    Facts,
+    Impossible,
+    Table,
+    Unchanged,
+    Update,
+    complete,
+    diff,
+    level_of,
+    plan_update,
+    validate,
+)
+from penstock_jetstream.config.field import Field
+from tests.jetstream.conftest import SharedServers
+from tests.jetstream.raw import Raw, connected
+
+SECOND = 10**9
+Json = dict[str, Any]
+
+# What a field needs beside it, and a value other than its default where the table's example will not do on one server.
+STREAM_COMPANIONS: Mapping[str, Json] = {
+    "discard_new_per_subject": {"discard": "new", "max_msgs_per_subject": 5},
+    "persist_mode": {"storage": "file"},
+    "duplicate_window": {"max_age": 3600 * SECOND},
+}
+STREAM_VALUES: Mapping[str, object] = {
+    "name": "another",
+    "storage": "memory",
+    "num_replicas": 3,
+    "mirror_direct": True,
+    "sources": [{"name": "ORIGIN"}],
+    "mirror": {"name": "ORIGIN"},
+    "republish": {"src": ">", "dest": "seen.>"},
+}
+PUSH: Json = {"deliver_subject": "deliver.to", "idle_heartbeat": 5 * SECOND}
+PINNED: Json = {"priority_policy": "pinned_client", "priority_groups": ["workers"]}
+CONSUMER_COMPANIONS: Mapping[str, Json] = {
+    "opt_start_seq": {"deliver_policy": "by_start_sequence", "opt_start_seq": 7},
+    "opt_start_time": {"deliver_policy": "by_start_time", "opt_start_time": "2026-01-31T12:00:01Z"},
+    "deliver_group": PUSH,
+    "idle_heartbeat": PUSH,
+    "flow_control": PUSH,
+    "rate_limit_bps": PUSH,
+    "priority_timeout": PINNED,
+    "max_deliver": {"backoff": [SECOND, 2 * SECOND]},
+}
+CONSUMER_VALUES: Mapping[str, object] = {
+    "durable_name": "another",
+    "name": "another",
+    "ack_policy": "all",
+    "idle_heartbeat": 6 * SECOND,
+    "num_replicas": 1,
+    "direct": True,
+    "sourcing": True,
+}
+CHANGED_TOGETHER: Mapping[str, Json] = {
+    "priority_policy": {"priority_groups": ["workers"]},
+    "priority_groups": {"priority_policy": "overflow"},
+}
+WITHOUT_GOOD = {"stream-first_seq", "consumer-name", "consumer-priority_policy", "consumer-priority_groups"}
+"""What servers take although it has no effect, or breaks what clients count on: we refuse it."""
+WITHOUT_EFFECT_BEFORE = {"consumer-mem_storage": (2, 14), "stream-num_replicas": (2, 14)}
+"""The same on servers older than these."""
+
+
+@pytest.fixture(params=["2.11", "2.12", "2.14", "2.15"])
+async def raw(request: pytest.FixtureRequest, shared_servers: SharedServers) -> AsyncIterator[Raw]:
+    """A connection to a server of each line; how acks are written does not matter here."""
+    async with connected(**shared_servers.get(request.param).connect_arguments()) as client:
+        yield client
+
+
+NOT_AT_CREATION = {"name", "durable_name", "sealed", "num_replicas", "mirror_direct"}
+STRICT = (2, 12)
+"""The first version whose servers refuse fields that they do not know."""
+
+
+def scenario(table: Table, field: Field, name: str) -> tuple[Json, Json]:
+    """Return a configuration of a stream of this name or of a consumer, and the same with the field changed."""
+    companions, values = (
+        (STREAM_COMPANIONS, STREAM_VALUES) if table is STREAM else (CONSUMER_COMPANIONS, CONSUMER_VALUES)
+    )
+    before = companions.get(field.name, {})
+    value = [f"{name}.other"] if field.name == "subjects" else values.get(field.name, field.example)
+    smallest = {"name": name} if table is STREAM else {"durable_name": "c", "ack_policy": "explicit"}
+    before = {**smallest, **before}
+    return before, {**before, field.name: value, **CHANGED_TOGETHER.get(field.name, {})}
+
+
+async def created(raw: Raw, table: Table, name: str, config: Json) -> Json:
+    """Ask for a stream, or a consumer of a stream that is there; return the whole answer."""
+    if table is STREAM:
+        return await raw.api(f"STREAM.CREATE.{name}-own", {**config, "name": f"{name}-own"})
+    return await raw.api(f"CONSUMER.CREATE.{name}.c", consumer_request(name, config))
+
+
+async def made(raw: Raw, table: Table, name: str, config: Json) -> Json:
+    """Make an object, and return its configuration as the server has it."""
+    if table is STREAM:
+        answer = await raw.do(f"STREAM.CREATE.{name}", config)
+    else:
+        await raw.make_stream(name)
+        answer = await raw.do(f"CONSUMER.CREATE.{name}.c", consumer_request(name, config))
+    stored: Json = answer["config"]
+    return stored
+
+
+async def updated(raw: Raw, table: Table, name: str, config: Json) -> Json:
+    """Ask for an update, and return the whole answer."""
+    if table is STREAM:
+        return await raw.api(f"STREAM.UPDATE.{name}", config)
+    return await raw.api(f"CONSUMER.CREATE.{name}.c", {**consumer_request(name, config), "action": "update"})
+
+
+def consumer_request(stream: str, config: Json) -> Json:
+    return {"stream_name": stream, "config": config}
+
+
+def every_field(*tables: Table) -> list[Any]:
+    return [
+        pytest.param(table, field, id=f"{table.kind}-{field.name}")
+        for table in tables
+        for field in table.fields
+        if field.name not in table.apart
+    ]
+
+
+async def facts_of(raw: Raw, stream: str) -> Facts:
+    account = await raw.do("INFO")
+    found = await raw.api(f"STREAM.INFO.{stream}")
+    return Facts(api_level=account["api"].get("level", 0), clustered=False, stream=found.get("config"))
+
+
+def is_known(field: Field, raw: Raw) -> bool:
+    return tuple(map(int, field.since.split(".")))[:2] <= raw.version
+
+
+def takes_for_nothing(table: Table, field: Field, raw: Raw) -> bool:
+    key = f"{table.kind}-{field.name}"
+    return key in WITHOUT_GOOD or raw.version < WITHOUT_EFFECT_BEFORE.get(key, (0, 0))
+
+
+async def prove(raw: Raw, table: Table, name: str, *, actual: Json, desired: Json, refused_by_us: bool) -> None:
+    """Plan an update and ask for it anyway: what is planned must be what the server does."""
+    facts = await facts_of(raw, name)
+    plan = plan_update(table, desired, actual, facts)
+    answer = await updated(raw, table, name, desired)
+    if refused_by_us:
+        assert isinstance(plan, Impossible)
+        assert "error" not in answer
+    elif isinstance(plan, Impossible):
+        assert "error" in answer, f"{plan} but {answer}"
+    else:
+        assert isinstance(plan, Update), plan
+        assert "error" not in answer, answer
+        assert diff(table, desired, answer["config"], facts) == []
+
+
+@pytest.mark.parametrize(("table", "field"), every_field(STREAM, CONSUMER))
+async def test_an_update_changes_exactly_what_the_table_says_it_can(
+    raw: Raw, table: Table, field: Field, fresh_name: str
+) -> None:
+    if not is_known(field, raw):
+        return
+    before, changed = scenario(table, field, fresh_name)
+    actual = await made(raw, table, fresh_name, before)
+    refused = takes_for_nothing(table, field, raw)
+    await prove(raw, table, fresh_name, actual=actual, desired={**actual, **changed}, refused_by_us=refused)
+
+
+@pytest.mark.parametrize(("table", "field"), every_field(STREAM, CONSUMER))
+async def test_an_update_back_to_the_default_is_as_possible_as_the_table_says(
+    raw: Raw, table: Table, field: Field, fresh_name: str
+) -> None:
+    if not is_known(field, raw) or field.name in NOT_AT_CREATION or field.internal:
+        return
+    before, changed = scenario(table, field, fresh_name)
+    actual = await made(raw, table, fresh_name, changed)
+    refused = takes_for_nothing(table, field, raw)
+    await prove(raw, table, fresh_name, actual=actual, desired=before, refused_by_us=refused)
+
+
+CONSUMER_KINDS: Mapping[str, Json] = {
+    "durable": {"durable_name": "c", "ack_policy": "explicit"},
+    "durable-none": {"durable_name": "c"},
+    "ephemeral": {"name": "c", "ack_policy": "all"},
+    "push": {"durable_name": "c", "ack_policy": "explicit", "deliver_subject": "deliver.to"},
+    "pinned": {"durable_name": "c", "ack_policy": "explicit", **PINNED},
+    "backoff": {"durable_name": "c", "ack_policy": "explicit", "backoff": [SECOND, 2 * SECOND]},
+    "several-filters": {"durable_name": "c", "ack_policy": "explicit", "filter_subjects": ["x.a", "x.b"]},
+}
+STREAM_KINDS: Mapping[str, Json] = {
+    "plain": {},
+    "short-lived": {"max_age": 60 * SECOND},
+    "mirror": {"mirror": {"name": "ORIGIN"}},
+    "sourcing": {"sources": [{"name": "ORIGIN", "filter_subject": "a.>"}]},
+    "marking": {"subject_delete_marker_ttl": SECOND},
+    "republishing": {"republish": {"dest": "seen.>"}},
+    "limiting": {"consumer_limits": {"max_ack_pending": 77, "inactive_threshold": 60 * SECOND}},
+}
+
+
+@pytest.mark.parametrize("kind", STREAM_KINDS)
+async def test_what_a_server_stores_of_a_stream_is_what_the_table_makes_of_it(
+    raw: Raw, kind: str, fresh_name: str
+) -> None:
+    given = {"name": fresh_name, **STREAM_KINDS[kind]}
+    actual = await made(raw, STREAM, fresh_name, given)
+    assert plan_update(STREAM, given, actual, await facts_of(raw, fresh_name)) == Unchanged()
+
+
+@pytest.mark.parametrize("limits", [{}, STREAM_KINDS["limiting"]], ids=["free", "limited"])
+@pytest.mark.parametrize("kind", CONSUMER_KINDS)
+async def test_what_a_server_stores_of_a_consumer_is_what_the_table_makes_of_it(
+    raw: Raw, kind: str, limits: Json, fresh_name: str
+) -> None:
+    await raw.make_stream(fresh_name, **limits)
+    given = CONSUMER_KINDS[kind]
+    answer = await raw.do(f"CONSUMER.CREATE.{fresh_name}.c", {"stream_name": fresh_name, "config": given})
+    assert diff(CONSUMER, given, answer["config"], await facts_of(raw, fresh_name)) == []
+
+
+@pytest.mark.requirement("V-09")
+async def test_a_consumer_without_an_ack_policy_has_none_and_what_we_send_says_so(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    request = {"stream_name": fresh_name, "config": {"durable_name": "c"}}
+    assert (await raw.do(f"CONSUMER.CREATE.{fresh_name}.c", request))["config"]["ack_policy"] == "none"
+    assert complete(CONSUMER, {"durable_name": "c"})["ack_policy"] == "none"
+    assert "ack_policy" in {problem.field for problem in validate(CONSUMER, {"durable_name": "c"})}
+
+
+@pytest.mark.requirement("X-08", "X-09")
+@pytest.mark.parametrize(
+    ("table", "field"),
+    [each for each in every_field(STREAM, CONSUMER) if each.values[1].level > 1],
+)
+async def test_a_field_that_is_newer_than_the_server_is_refused_or_lost_and_we_say_so_first(
+    raw: Raw, table: Table, field: Field, fresh_name: str
+) -> None:
+    _, changed = scenario(table, field, fresh_name)
+    facts = await facts_of(raw, fresh_name)
+    version = raw.client.connected_server_version
+    assert facts.api_level == level_of(f"{version.major}.{version.minor}.{version.patch}")
+    warned = any(str(facts.api_level) in problem.sentence for problem in validate(table, changed, facts))
+    await raw.make_stream(fresh_name)
+    answer = await created(raw, table, fresh_name, changed)
+    if is_known(field, raw):
+        assert not warned
+        assert "error" not in answer or field.internal, answer
+    elif raw.version < STRICT:
+        assert warned
+        assert field.name not in answer["config"]
+    else:
+        assert warned
+        assert answer["error"]["err_code"] == 10025

@@ -1,0 +1,261 @@
+"""What counts as a difference between two configurations, and what an update makes of it."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock_jetstream.config import (
+    CONSUMER,
+    STREAM,
+    Facts,
+    Impossible,
+    Table,
+    Unchanged,
+    Update,
+    complete,
+    diff,
+    plan_update,
+    validate,
+)
+
+SECOND = 10**9
+ORDERS: dict[str, object] = {
+    "name": "ORDERS",
+    "subjects": ["orders.>", "returns.>"],
+    "retention": "limits",
+    "max_consumers": -1,
+    "max_msgs": -1,
+    "max_bytes": -1,
+    "max_age": 0,
+    "max_msgs_per_subject": -1,
+    "max_msg_size": -1,
+    "discard": "old",
+    "storage": "file",
+    "num_replicas": 1,
+    "duplicate_window": 120 * SECOND,
+    "compression": "none",
+    "allow_direct": False,
+    "consumer_limits": {},
+    "metadata": {"_nats.level": "5", "_nats.req.level": "0", "_nats.ver": "2.15.1"},
+}
+"""As a server answers for a stream of these subjects with nothing else given."""
+ETL: dict[str, object] = {
+    "durable_name": "etl",
+    "name": "etl",
+    "deliver_policy": "all",
+    "ack_policy": "explicit",
+    "ack_wait": 30 * SECOND,
+    "max_deliver": -1,
+    "replay_policy": "instant",
+    "max_waiting": 512,
+    "max_ack_pending": 1000,
+    "num_replicas": 0,
+    "metadata": {"_nats.level": "5", "_nats.req.level": "0", "_nats.ver": "2.15.1"},
+}
+PLAIN = Facts(stream=ORDERS)
+SMALL_STREAM: dict[str, object] = {"name": "ORDERS", "subjects": ["returns.>", "orders.>"]}
+SMALL_CONSUMER: dict[str, object] = {"durable_name": "etl", "ack_policy": "explicit"}
+
+
+@pytest.mark.requirement("X-08")
+def test_what_the_server_fills_in_is_no_difference() -> None:
+    assert plan_update(STREAM, SMALL_STREAM, ORDERS) == Unchanged()
+    assert plan_update(CONSUMER, SMALL_CONSUMER, ETL, PLAIN) == Unchanged()
+
+
+@pytest.mark.parametrize("limit", ["max_msgs", "max_bytes", "max_msgs_per_subject", "max_msg_size", "max_consumers"])
+@pytest.mark.parametrize("none", [-1, 0, None])
+def test_no_limit_is_no_limit_however_it_is_written(limit: str, none: int | None) -> None:
+    assert diff(STREAM, {**SMALL_STREAM, limit: none}, ORDERS) == []
+
+
+def test_a_false_flag_may_be_omitted_on_either_side() -> None:
+    assert diff(STREAM, {**SMALL_STREAM, "deny_delete": False}, ORDERS) == []
+    assert diff(STREAM, SMALL_STREAM, {**ORDERS, "deny_delete": False}) == []
+
+
+@pytest.mark.parametrize(
+    "time", ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T12:00:00.000000000Z"]
+)
+def test_a_moment_is_the_same_in_any_zone_and_precision(time: str) -> None:
+    start = {"deliver_policy": "by_start_time", "opt_start_time": "2026-01-31T12:00:00Z"}
+    assert diff(CONSUMER, {**SMALL_CONSUMER, **start, "opt_start_time": time}, {**ETL, **start}, PLAIN) == []
+
+
+def test_a_nanosecond_makes_another_moment() -> None:
+    start = {"deliver_policy": "by_start_time", "opt_start_time": "2026-01-31T12:00:00.000000001Z"}
+    later = {**start, "opt_start_time": "2026-01-31T12:00:00.000000002Z"}
+    (difference,) = diff(CONSUMER, {**SMALL_CONSUMER, **later}, {**ETL, **start}, PLAIN)
+    assert difference.field == "opt_start_time"
+    assert difference.obstacle
+
+
+def test_one_filter_is_the_same_in_either_field() -> None:
+    listed = {**SMALL_CONSUMER, "filter_subjects": ["orders.eu"]}
+    assert diff(CONSUMER, listed, {**ETL, "filter_subject": "orders.eu"}, PLAIN) == []
+
+
+def test_order_counts_where_it_means_something() -> None:
+    steps = {**ETL, "ack_wait": SECOND, "backoff": [SECOND, 2 * SECOND]}
+    (waits, backoff) = diff(CONSUMER, {**SMALL_CONSUMER, "backoff": [2 * SECOND, SECOND]}, steps, PLAIN)
+    assert (waits.field, backoff.field) == ("ack_wait", "backoff")
+    filters = {**ETL, "filter_subjects": ["a", "b"]}
+    assert diff(CONSUMER, {**SMALL_CONSUMER, "filter_subjects": ["b", "a"]}, filters, PLAIN) == []
+
+
+def test_defaults_follow_the_kind_of_consumer_and_the_limits_of_its_stream() -> None:
+    limited = Facts(stream={**ORDERS, "consumer_limits": {"max_ack_pending": 77, "inactive_threshold": SECOND}})
+    actual = {**ETL, "max_ack_pending": 77, "inactive_threshold": SECOND}
+    assert diff(CONSUMER, SMALL_CONSUMER, actual, limited) == []
+    assert {each.field for each in diff(CONSUMER, SMALL_CONSUMER, actual, PLAIN)} == {
+        "max_ack_pending",
+        "inactive_threshold",
+    }
+    assert diff(CONSUMER, SMALL_CONSUMER, actual) == []  # nothing is claimed about a stream that is not known
+
+
+def test_only_what_is_given_can_be_compared_too() -> None:
+    actual = {**ETL, "max_ack_pending": 5, "description": "x"}
+    assert diff(CONSUMER, {"ack_policy": "explicit"}, actual, PLAIN, given_only=True) == []
+    (difference,) = diff(CONSUMER, {"max_ack_pending": 6}, actual, PLAIN, given_only=True)
+    assert str(difference) == "max_ack_pending: 5 is to be 6."
+
+
+def test_an_update_carries_all_that_is_desired_and_what_only_the_server_knows() -> None:
+    actual = {**ORDERS, "from_the_future": {"a": 1}}
+    plan = plan_update(STREAM, {**SMALL_STREAM, "max_msgs": 5, "metadata": {"team": "a"}}, actual)
+    assert isinstance(plan, Update)
+    assert [difference.field for difference in plan.differences] == ["metadata", "max_msgs"]
+    servers = ORDERS["metadata"]
+    assert isinstance(servers, dict)
+    assert plan.config == {
+        **SMALL_STREAM,
+        "max_msgs": 5,
+        "metadata": {"team": "a", **servers},
+        "from_the_future": {"a": 1},
+    }
+
+
+def test_a_field_of_the_future_can_be_changed_by_name() -> None:
+    plan = plan_update(STREAM, {**SMALL_STREAM, "from_the_future": 2}, {**ORDERS, "from_the_future": 1})
+    assert isinstance(plan, Update)
+    assert plan.config["from_the_future"] == 2
+
+
+def test_an_update_never_makes_a_durable_consumer_ephemeral() -> None:
+    plan = plan_update(CONSUMER, {"ack_policy": "explicit", "description": "new"}, ETL, PLAIN)
+    assert isinstance(plan, Update)
+    assert (plan.config["durable_name"], plan.config["ack_policy"]) == ("etl", "explicit")
+    assert isinstance(plan_update(CONSUMER, {**SMALL_CONSUMER, "durable_name": "other"}, ETL, PLAIN), Impossible)
+
+
+@pytest.mark.requirement("X-16")
+def test_an_update_neither_pauses_nor_resumes() -> None:
+    paused = {**ETL, "pause_until": "2036-01-31T12:00:00Z"}
+    assert plan_update(CONSUMER, SMALL_CONSUMER, paused, PLAIN) == Unchanged()
+    changed = {**SMALL_CONSUMER, "pause_until": "2037-01-31T12:00:00Z", "description": "new"}
+    plan = plan_update(CONSUMER, changed, paused, PLAIN)
+    assert isinstance(plan, Update)
+    assert "pause_until" not in plan.config
+
+
+def test_an_omitted_ack_policy_is_the_servers_and_not_the_one_that_is_there() -> None:
+    plan = plan_update(CONSUMER, {"durable_name": "etl"}, ETL, PLAIN)
+    assert isinstance(plan, Impossible)
+    assert str(plan.obstacles[-1]) == "ack_policy: 'explicit' is to be 'none'. It is set at creation, for good."
+
+
+@pytest.mark.requirement("X-07", "X-11", "X-13")
+@pytest.mark.parametrize(
+    ("actual", "desired"),
+    [
+        ({"storage": "file"}, {"storage": "memory"}),
+        ({"retention": "workqueue"}, {"retention": "limits"}),
+        ({"allow_msg_ttl": True}, {}),
+        ({"allow_msg_schedules": True, "allow_rollup_hdrs": True}, {"allow_rollup_hdrs": True}),
+        ({"persist_mode": "async"}, {}),
+        ({"first_seq": 5}, {"first_seq": 6}),
+        ({"sealed": True, "discard": "new", "deny_delete": True, "deny_purge": True}, {}),
+    ],
+)
+def test_what_no_update_can_change_is_said_with_the_field_and_the_reason(
+    actual: dict[str, object], desired: dict[str, object]
+) -> None:
+    plan = plan_update(STREAM, {**SMALL_STREAM, **desired}, {**ORDERS, **actual})
+    assert isinstance(plan, Impossible)
+    assert all(obstacle.obstacle.endswith(".") for obstacle in plan.obstacles)
+    assert {obstacle.field for obstacle in plan.obstacles} <= {*actual, *desired}
+
+
+@pytest.mark.requirement("X-07")
+def test_what_can_only_be_switched_on_can_be_switched_on() -> None:
+    for flag in ("allow_msg_ttl", "deny_delete", "deny_purge", "sealed"):
+        assert isinstance(plan_update(STREAM, {**SMALL_STREAM, flag: True}, ORDERS), Update)
+
+
+@pytest.mark.requirement("G-04")
+def test_priorities_stay_as_they_were_created() -> None:
+    pinned = {**ETL, "priority_policy": "pinned_client", "priority_groups": ["a"], "priority_timeout": 120 * SECOND}
+    for policy, groups in (("overflow", ["a"]), ("pinned_client", ["b"]), ("none", [])):
+        desired = {**SMALL_CONSUMER, "priority_policy": policy, "priority_groups": groups}
+        assert isinstance(plan_update(CONSUMER, desired, pinned, PLAIN), Impossible)
+
+
+def test_what_cannot_be_changed_shows_what_could_as_well() -> None:
+    plan = plan_update(STREAM, {**SMALL_STREAM, "storage": "memory", "max_msgs": 5}, ORDERS)
+    assert isinstance(plan, Impossible)
+    assert [difference.field for difference in plan.differences] == ["storage", "max_msgs"]
+    assert [obstacle.field for obstacle in plan.obstacles] == ["storage"]
+
+
+def test_what_is_sent_always_names_the_ack_policy() -> None:
+    assert complete(CONSUMER, {"durable_name": "etl"}) == {"durable_name": "etl", "ack_policy": "none"}
+    assert complete(CONSUMER, SMALL_CONSUMER) == SMALL_CONSUMER
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def some_config(table: Table) -> st.SearchStrategy[dict[str, object]]:
+    """Make configurations of any fields with values of any type, right examples among them."""
+    right = [(field.name, field.example) for field in table.fields if field.example is not None]
+    wrong = st.tuples(st.sampled_from([field.name for field in table.fields]) | st.text(max_size=8), anything)
+    return st.lists(st.sampled_from(right) | wrong, max_size=8).map(dict)
+
+
+configs = st.sampled_from([STREAM, CONSUMER]).flatmap(
+    lambda table: st.tuples(st.just(table), some_config(table), some_config(table))
+)
+
+
+@given(configs)
+def test_no_configuration_is_too_wrong_to_be_judged(case: tuple[Table, dict[str, object], dict[str, object]]) -> None:
+    table, one, other = case
+    facts = Facts(api_level=0, clustered=False, stream=other)
+    assert all(str(problem) for problem in validate(table, one, facts))
+    assert plan_update(table, one, other, facts) is not None
+
+
+@given(configs)
+def test_nothing_differs_from_itself_whatever_its_order(
+    case: tuple[Table, dict[str, object], dict[str, object]],
+) -> None:
+    table, one, _ = case
+    turned = dict(reversed(json.loads(json.dumps(one)).items()))
+    assert plan_update(table, one, turned) == Unchanged()
+
+
+@given(configs)
+def test_once_an_update_is_carried_out_nothing_is_left_to_do(
+    case: tuple[Table, dict[str, object], dict[str, object]],
+) -> None:
+    table, desired, actual = case
+    plan = plan_update(table, desired, actual)
+    if isinstance(plan, Update):
+        assert plan_update(table, desired, plan.config) == Unchanged()
