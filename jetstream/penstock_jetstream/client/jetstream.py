@@ -11,6 +11,7 @@ from penstock_jetstream.client.consumer import Consumer, HandleOptions
 from penstock_jetstream.client.consumers import Consumers
 from penstock_jetstream.client.direct import Direct
 from penstock_jetstream.client.keyvalue import KeyValue
+from penstock_jetstream.client.ordering import OrderedKeywords, Ordering, ordering
 from penstock_jetstream.client.publisher import Publisher
 from penstock_jetstream.client.publishing import publish, publish_batch
 from penstock_jetstream.client.streams import Streams
@@ -50,6 +51,10 @@ class JetStream:
     def consumer(self, stream: str, name: str, **options: Unpack[HandleOptions]) -> Consumer:
         """Return a handle on a pull consumer, to read from. It asks nothing: the consumer may be there or not."""
         return Consumer(self.api, stream, name, **options)
+
+    def ordered(self, stream: str, **options: Unpack[OrderedKeywords]) -> Ordering:
+        """Return a reading of a stream, which `async with` begins: its messages in order, each once, whatever fails."""
+        return ordering(self.api, stream, **options)
 
     async def account(self) -> AccountInfo:
         """Return what the account uses, what it may use, and the API level of its servers."""
