@@ -10,7 +10,7 @@ import pytest
 
 from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.client.ordering import Ordering
-from penstock_jetstream.core.names import MAX_NAME_LETTERS
+from penstock_jetstream.config.names import MAX_NAME_BYTES
 from penstock_jetstream.core.times import rfc3339_in_full
 from penstock_jetstream.errors import (
     ClosedError,
@@ -157,7 +157,7 @@ class TestWhatIsWrong:
             first.cancel()
 
     async def test_a_prefix_that_makes_no_name_is_refused(self, jetstream: JetStream) -> None:
-        for prefix in ("a.b", "a" * (MAX_NAME_LETTERS + 1)):
+        for prefix in ("a.b", "a" * (MAX_NAME_BYTES + 1)):
             with pytest.raises(UsageError):
                 jetstream.ordered("ORDERS", name_prefix=prefix)
 
