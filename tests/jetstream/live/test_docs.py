@@ -1,0 +1,57 @@
+"""docs/jetstream.md is true: its examples run, in their order, and print what they say; every public name has one."""
+
+import ast
+import contextlib
+import io
+import re
+import types
+from collections.abc import Iterator
+
+import penstock_jetstream
+from tests.testbed.nats.server import NatsServer
+from tools.environment import ROOT
+
+PAGE = ROOT / "docs" / "jetstream.md"
+PRINTED = "# → "
+
+
+def examples() -> Iterator[tuple[int, str]]:
+    text = PAGE.read_text()
+    for match in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield text.count("\n", 0, match.start()) + 1, match[1]
+
+
+async def run(source: str, line: int, names: dict[str, object]) -> str:
+    """Run one example as the console of `python -m asyncio` would, and return what it printed."""
+    tree = compile("\n" * line + source, PAGE.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        result = types.FunctionType(tree, names)()
+        if result is not None:
+            await result
+    return printed.getvalue()
+
+
+async def test_every_example_of_the_page_runs_and_prints_what_it_says(nats_server: NatsServer) -> None:
+    names: dict[str, object] = {"__name__": "page"}
+    try:
+        for line, source in examples():
+            told = [found[len(PRINTED) :] for found in re.findall(rf"{PRINTED}.*$", source, re.MULTILINE)]
+            printed = await run(source.replace("nats://127.0.0.1:4222", nats_server.url), line, names)
+            assert printed.splitlines() == told, f"{PAGE.name}, line {line}"
+    finally:
+        connection = names.get("connection")
+        if isinstance(connection, penstock_jetstream.Connection):
+            await connection.close()
+
+
+def test_every_public_name_stands_in_an_example() -> None:
+    shown = {
+        node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else node.name
+        for _, source in examples()
+        for node in ast.walk(
+            compile(source, PAGE.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST)
+        )
+        if isinstance(node, ast.Name | ast.Attribute | ast.alias)
+    }
+    assert not set(penstock_jetstream.__all__) - shown
