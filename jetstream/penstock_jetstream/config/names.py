@@ -5,6 +5,7 @@ Knows what would make a name several tokens of a subject, or a path. Does not kn
 
 MAX_NAME_BYTES = 255
 FORBIDDEN = ".*>/\\"
+NAME_ADVICE = "Use letters, digits, - and _: no white space, and none of . * > / \\."
 
 
 def name_fault(name: str) -> str:

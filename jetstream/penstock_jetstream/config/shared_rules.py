@@ -5,7 +5,7 @@ Knows what both kinds must obey. Does not know which fields a name stands in.
 
 from collections.abc import Iterator, Mapping
 
-from penstock_jetstream.config.names import name_fault
+from penstock_jetstream.config.names import NAME_ADVICE, name_fault
 from penstock_jetstream.config.problem import Problem
 
 _RESERVED = "_nats"
@@ -16,11 +16,7 @@ _WRITTEN_BY_SERVERS = ("_nats.ver", "_nats.level", "_nats.req.level", "_nats.mir
 def judge_name(field: str, name: str) -> Iterator[Problem]:
     fault = name_fault(name)
     if fault:
-        yield Problem(
-            field,
-            f"The name {name[:40]!r} {fault}.",
-            "Use letters, digits, - and _: no white space, and none of . * > / \\.",
-        )
+        yield Problem(field, f"The name {name[:40]!r} {fault}.", NAME_ADVICE)
 
 
 def judge_metadata(metadata: Mapping[str, str]) -> Iterator[Problem]:
