@@ -15,7 +15,7 @@ from penstock_jetstream.config.problem import ConfigurationError, Problem, Sever
 from penstock_jetstream.config.stream import STREAM
 from penstock_jetstream.config.table import Table
 from penstock_jetstream.config.typed import ConsumerConfig, StreamConfig
-from penstock_jetstream.config.update import Impossible, Plan, Unchanged, Update, complete, plan_update
+from penstock_jetstream.config.update import Impossible, Plan, Unchanged, Update, plan_update
 from penstock_jetstream.config.validation import require_valid, validate
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "Table",
     "Unchanged",
     "Update",
-    "complete",
     "diff",
     "level_of",
     "name_fault",

@@ -27,6 +27,6 @@ CONSUMER = Table(
     force=_force,
     kept=frozenset({"durable_name", "name"}),
     apart=frozenset({"pause_until"}),
-    always_sent=("ack_policy",),
+    always_sent={"ack_policy": "explicit"},
 )
 """Consumers, as nats-server 2.15 has them."""

@@ -182,8 +182,8 @@ _ACKNOWLEDGEMENT = (
                 Option("flow_control", "by flow control, for copying between streams: push only", since="2.14"),
             )
         ),
-        meaning="What counts as done. The server's default is none, with which a message is lost if whoever took it "
-        "fails.",
+        meaning="What counts as done. The server's own default is none, with which a message is lost if whoever took "
+        "it fails: this library says explicit where nothing is given.",
         default="none",
         mutability=NEVER,
         example="explicit",

@@ -87,12 +87,6 @@ def _fruitless(filters: Sequence[str], subjects: Sequence[str]) -> Iterator[Prob
 
 
 def _acknowledgement(config: ConsumerConfig, facts: Facts) -> Iterator[Problem]:
-    if not config.get("ack_policy"):
-        yield warning(
-            "ack_policy",
-            "It is not given, and the server takes none: a message is lost if whoever took it fails.",
-            "Say explicit, all or none.",
-        )
     if facts.max_ack_pending and (config.get("max_ack_pending") or 0) > facts.max_ack_pending:
         yield Problem("max_ack_pending", f"Server and account allow {facts.max_ack_pending} at most.")
 

@@ -34,9 +34,10 @@ def diff(
 ) -> list[Difference]:
     """Return the differences in the order of the table; fields that the table does not know come last.
 
-    What is omitted is desired to be the server's default; with `given_only` it is not compared at all.
+    What is omitted is desired to be what is sent in its place, or the server's default; with `given_only` it is not
+    compared at all.
     """
-    completed = carry(table, desired, actual)
+    completed = carry(table, table.complete(desired), actual)
     wanted, present = table.effective(completed, facts), table.effective(actual, facts)
     differences = []
     for field in table.fields:

@@ -30,5 +30,6 @@ STREAM = Table(
     force=_force,
     kept=frozenset({"name"}),
     apart=frozenset(),
+    always_sent={},
 )
 """Streams, as nats-server 2.15 has them."""

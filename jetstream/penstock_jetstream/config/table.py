@@ -4,7 +4,7 @@ Knows how the parts stand together, and what a configuration comes down to once 
 not know streams or consumers: stream.py and consumer.py each fill one table.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +32,16 @@ class Table:
     """What an update that does not give it leaves as it is, where the server would do harm instead."""
     apart: frozenset[str]
     """What no update changes: the server has requests of their own for these."""
-    always_sent: tuple[str, ...] = ()
-    """What is sent even if it is the default."""
+    always_sent: Mapping[str, object]
+    """What this library says where a configuration is silent, as the server's own default is not safe."""
 
     def field(self, name: str) -> Field | None:
         return next((field for field in self.fields if field.name == name), None)
+
+    def complete(self, config: Config) -> dict[str, object]:
+        """Return the configuration as it is sent."""
+        silent = {name: value for name, value in self.always_sent.items() if config.get(name) in (None, "")}
+        return {**config, **silent}
 
     def effective(self, config: Config, facts: Facts) -> Effective:
         """Return what the server makes of a configuration: omitted, -1, 0 and false are told apart no more."""

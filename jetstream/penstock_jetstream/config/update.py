@@ -57,18 +57,10 @@ def plan_update(table: Table, desired: Config, actual: Config, facts: Facts = NO
     return Update(_to_send(table, desired, actual), differences)
 
 
-def complete(table: Table, config: Config) -> dict[str, object]:
-    """Return the configuration with what is always to be sent, in the words of the server's defaults."""
-    missing = {
-        name: field.default for name in table.always_sent if (field := table.field(name)) and not config.get(name)
-    }
-    return {**config, **missing}
-
-
 def _to_send(table: Table, desired: Config, actual: Config) -> dict[str, object]:
     """Join what is desired with what must survive: fields of a newer server, and the server's own metadata."""
     newer = {name: value for name, value in actual.items() if table.field(name) is None}
-    whole = {**newer, **complete(table, carry(table, desired, actual))}
+    whole = {**newer, **table.complete(carry(table, desired, actual))}
     metadata = _metadata(desired.get("metadata"), actual.get("metadata"))
     if metadata:
         whole["metadata"] = metadata

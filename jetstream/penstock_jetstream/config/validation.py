@@ -18,6 +18,7 @@ _UPGRADE = "Leave it out, or upgrade the servers."
 
 def validate(table: Table, config: Config, facts: Facts = NO_FACTS) -> list[Problem]:
     """Return what is wrong or doubtful, in the order of the configuration, then of the rules."""
+    config = table.complete(config)
     unsound = {_top(problem.field) for problem in _of_fields(table.fields, config, NO_FACTS, "")}
     sound = {name: value for name, value in config.items() if name not in unsound and value is not None}
     problems = list(_of_fields(table.fields, config, facts, ""))

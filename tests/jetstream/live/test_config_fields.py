@@ -16,7 +16,6 @@ from penstock_jetstream.config import (
     Table,
     Unchanged,
     Update,
-    complete,
     diff,
     level_of,
     plan_update,
@@ -194,7 +193,7 @@ async def test_an_update_back_to_the_default_is_as_possible_as_the_table_says(
 
 CONSUMER_KINDS: Mapping[str, Json] = {
     "durable": {"durable_name": "c", "ack_policy": "explicit"},
-    "durable-none": {"durable_name": "c"},
+    "durable-none": {"durable_name": "c", "ack_policy": "none"},
     "ephemeral": {"name": "c", "ack_policy": "all"},
     "push": {"durable_name": "c", "ack_policy": "explicit", "deliver_subject": "deliver.to"},
     "pinned": {"durable_name": "c", "ack_policy": "explicit", **PINNED},
@@ -233,12 +232,12 @@ async def test_what_a_server_stores_of_a_consumer_is_what_the_table_makes_of_it(
 
 
 @pytest.mark.requirement("V-09")
-async def test_a_consumer_without_an_ack_policy_has_none_and_what_we_send_says_so(raw: Raw, fresh_name: str) -> None:
+async def test_a_consumer_without_an_ack_policy_has_none_so_we_always_send_one(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
-    request = {"stream_name": fresh_name, "config": {"durable_name": "c"}}
+    request: Json = {"stream_name": fresh_name, "config": {"durable_name": "c"}}
     assert (await raw.do(f"CONSUMER.CREATE.{fresh_name}.c", request))["config"]["ack_policy"] == "none"
-    assert complete(CONSUMER, {"durable_name": "c"})["ack_policy"] == "none"
-    assert "ack_policy" in {problem.field for problem in validate(CONSUMER, {"durable_name": "c"})}
+    sent = {"stream_name": fresh_name, "config": CONSUMER.complete({"durable_name": "d"})}
+    assert (await raw.do(f"CONSUMER.CREATE.{fresh_name}.d", sent))["config"]["ack_policy"] == "explicit"
 
 
 @pytest.mark.requirement("X-08", "X-09")

@@ -160,7 +160,7 @@ CONSUMERS = rows(
     ("", "max_waiting", {**EXPLICIT, **PUSH, "max_waiting": 5}, 10080),
     ("", "deliver_subject", {**EXPLICIT, "deliver_subject": "a.*"}, 10079),
     ("", "deliver_subject", {**EXPLICIT, "deliver_subject": "a..b"}, 10112),
-    ("", "max_ack_pending", {"durable_name": "c", **PUSH, "max_ack_pending": 5}, 10082),
+    ("", "max_ack_pending", {"durable_name": "c", "ack_policy": "none", **PUSH, "max_ack_pending": 5}, 10082),
     ("X-05", "filter_subjects", {**EXPLICIT, "filter_subject": "a", "filter_subjects": ["b"]}, 10136),
     ("X-05", "filter_subjects", {**EXPLICIT, "filter_subjects": ["a.>", "a.b"]}, 10138),
     ("X-05", "filter_subjects", {**EXPLICIT, "filter_subjects": ["a", ""]}, 10139),
@@ -186,7 +186,7 @@ CONSUMERS_OF = [
     *(
         (WORKQUEUE, row)
         for row in rows(
-            ("", "ack_policy", {"durable_name": "c"}, 10084),
+            ("", "ack_policy", {"durable_name": "c", "ack_policy": "none"}, 10084),
             ("", "ack_policy", {"durable_name": "c", "ack_policy": "all"}, 10098),
             ("", "deliver_policy", {**EXPLICIT, "deliver_policy": "new"}, 10101),
         )
@@ -222,7 +222,9 @@ ACCEPTED = [
         "priority_groups", {**EXPLICIT, "priority_policy": "overflow", "priority_groups": ["a", "b"]}, id="two"
     ),
     pytest.param(
-        "ack_policy", {"durable_name": "c", "priority_policy": "overflow", "priority_groups": ["a"]}, id="ack-none"
+        "ack_policy",
+        {**EXPLICIT, "ack_policy": "none", "priority_policy": "overflow", "priority_groups": ["a"]},
+        id="ack-none",
     ),
     pytest.param(
         "priority_timeout",

@@ -14,7 +14,6 @@ from penstock_jetstream.config import (
     Table,
     Unchanged,
     Update,
-    complete,
     diff,
     plan_update,
     validate,
@@ -161,10 +160,12 @@ def test_an_update_neither_pauses_nor_resumes() -> None:
     assert "pause_until" not in plan.config
 
 
-def test_an_omitted_ack_policy_is_the_servers_and_not_the_one_that_is_there() -> None:
-    plan = plan_update(CONSUMER, {"durable_name": "etl"}, ETL, PLAIN)
+@pytest.mark.requirement("V-09")
+def test_an_omitted_ack_policy_is_explicit_whatever_is_there() -> None:
+    assert plan_update(CONSUMER, {"durable_name": "etl"}, ETL, PLAIN) == Unchanged()
+    plan = plan_update(CONSUMER, {"durable_name": "etl"}, {**ETL, "ack_policy": "all"}, PLAIN)
     assert isinstance(plan, Impossible)
-    assert str(plan.obstacles[-1]) == "ack_policy: 'explicit' is to be 'none'. It is set at creation, for good."
+    assert str(plan) == "ack_policy: 'all' is to be 'explicit'. It is set at creation, for good."
 
 
 @pytest.mark.requirement("X-07", "X-11", "X-13")
@@ -211,8 +212,8 @@ def test_what_cannot_be_changed_shows_what_could_as_well() -> None:
 
 
 def test_what_is_sent_always_names_the_ack_policy() -> None:
-    assert complete(CONSUMER, {"durable_name": "etl"}) == {"durable_name": "etl", "ack_policy": "none"}
-    assert complete(CONSUMER, SMALL_CONSUMER) == SMALL_CONSUMER
+    assert CONSUMER.complete({"durable_name": "etl"}) == SMALL_CONSUMER
+    assert CONSUMER.complete({**SMALL_CONSUMER, "ack_policy": "none"})["ack_policy"] == "none"
 
 
 anything = st.recursive(
@@ -247,7 +248,7 @@ def test_nothing_differs_from_itself_whatever_its_order(
     case: tuple[Table, dict[str, object], dict[str, object]],
 ) -> None:
     table, one, _ = case
-    turned = dict(reversed(json.loads(json.dumps(one)).items()))
+    turned = dict(reversed(json.loads(json.dumps(table.complete(one))).items()))
     assert plan_update(table, one, turned) == Unchanged()
 
 

@@ -118,8 +118,10 @@ def test_metadata_is_bounded_in_bytes_not_letters() -> None:
 
 
 @pytest.mark.requirement("V-09")
-def test_an_omitted_ack_policy_is_warned_of() -> None:
-    assert doubted(CONSUMER, {"durable_name": "etl"}) == ["ack_policy"]
+def test_an_omitted_ack_policy_is_judged_as_what_is_sent_in_its_place() -> None:
+    workqueue = Facts(stream={"name": "ORDERS", "retention": "workqueue"})
+    assert said(CONSUMER, {"durable_name": "etl"}, workqueue) == []
+    assert len(said(CONSUMER, {"durable_name": "etl", "ack_policy": "none"}, workqueue)) == 1
 
 
 @pytest.mark.requirement("V-02")
