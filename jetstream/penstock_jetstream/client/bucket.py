@@ -5,15 +5,20 @@ Knows which messages that takes, and what a refused expectation means. Does not 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Literal, Unpack
 
+from penstock_jetstream.client.watching import View, Watch
 from penstock_jetstream.core.bucket_status import BucketStatus
 from penstock_jetstream.core.keyvalue import (
     DELETE_HEADERS,
     PURGE_HEADERS,
     Entry,
+    WatchOptions,
+    checked_filter,
     checked_key,
     entry_of,
+    ordered_options,
 )
 from penstock_jetstream.core.publishing import PublishOptions
 from penstock_jetstream.core.stored_message import StoredMessage
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
     from penstock_jetstream.client.jetstream import JetStream
 
 _WRONG_LAST_SEQUENCE = frozenset({ErrorCode.STREAM_WRONG_LAST_SEQUENCE, ErrorCode.STREAM_WRONG_LAST_SEQUENCE_UNNAMED})
+_MARKS_KEPT_SECONDS = 1800
+"""Watchers that were away for so long still learn of a removal."""
 _CREATE_ATTEMPTS = 3
 """So often a mark may be replaced by another one while we try to put a value in its place."""
 
@@ -93,6 +100,46 @@ class Bucket:
         options = _options(revision=revision, ttl_seconds=ttl_seconds, headers=PURGE_HEADERS)
         await self._compare_and_write(key, b"", revision, options)
 
+    def watch(self, *keys: str, **options: Unpack[WatchOptions]) -> Watch:
+        """Return a watch of all keys, or of those given, where * and > are as in subjects. `async with` begins it."""
+        prefix = self._place.read_prefix
+        subjects = [prefix + checked_filter(each) for each in keys or (">",)]
+        view = View(
+            bucket=self.name,
+            prefix=prefix,
+            includes_history=options.get("include_history", False),
+            includes_marks=not options.get("ignore_deletes", False),
+            begins_now=options.get("updates_only", False),
+            first_revision=options.get("from_revision", 1),
+        )
+        ordering = self._jetstream.ordered(self._place.stream, filter_subjects=subjects, **ordered_options(options))
+
+        async def last_revision() -> int:
+            return max([await self._last_sequence(subject) for subject in subjects])
+
+        return Watch(view, ordering, last_revision)
+
+    async def keys(self, *keys: str) -> list[str]:
+        """Return all keys that have a value, or those of them that match."""
+        async with self.watch(*keys, ignore_deletes=True, headers_only=True) as watch:
+            return [entry.key for entry in await watch.initial()]
+
+    async def history(self, key: str) -> list[Entry]:
+        """Return all that is kept of a key, the oldest first."""
+        async with self.watch(checked_key(key), include_history=True) as watch:
+            return await watch.initial()
+
+    async def purge_deletes(self, *, older_than_seconds: float = _MARKS_KEPT_SECONDS) -> int:
+        """Remove the history of keys that were removed, and old marks with it; return how many keys that were."""
+        async with self.watch(headers_only=True) as watch:
+            marks = [entry for entry in await watch.initial() if not entry.is_value]
+        now = datetime.now(UTC)
+        for mark in marks:
+            is_old = now - mark.created >= timedelta(seconds=older_than_seconds)
+            subject = self._place.read_prefix + mark.key
+            await self._jetstream.streams.purge(self._place.stream, subject=subject, keep=0 if is_old else 1)
+        return len(marks)
+
     async def status(self) -> BucketStatus:
         return BucketStatus.of(self.name, await self._jetstream.streams.info(self._place.stream))
 
@@ -125,6 +172,15 @@ class Bucket:
         if self._place.is_direct and not from_leader:
             return await self._jetstream.direct.get(stream, sequence=sequence, last_by_subject=subject)
         return await self._jetstream.streams.get_message(stream, sequence=sequence, last_by_subject=subject)
+
+    async def _last_sequence(self, subject: str) -> int:
+        """Return the sequence of the last message that matches; 0 where none does."""
+        try:
+            return (await self._message(subject, 0, from_leader=True)).sequence
+        except MissingError as problem:
+            if problem.err_code != ErrorCode.NO_MESSAGE_FOUND:
+                raise
+            return 0
 
     def _conflict(self, refusal: ApiError, key: str, expected: int, last: Entry | None) -> RevisionConflictError:
         actual = last.revision if last is not None else 0

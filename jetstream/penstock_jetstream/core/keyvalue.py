@@ -53,6 +53,29 @@ class BucketOptions(TypedDict, total=False):
     metadata: Mapping[str, str]
 
 
+class WatchOptions(TypedDict, total=False):
+    """What of keys is watched. Usually it begins with the last entry of each."""
+
+    include_history: bool
+    """Begin with all entries of each."""
+    updates_only: bool
+    """Begin with what comes now."""
+    from_revision: int
+    """Begin with this revision, or the next there is."""
+    ignore_deletes: bool
+    """Leave out the marks of what was removed."""
+    headers_only: bool
+    """Leave out the values."""
+
+
+class OrderedOptions(TypedDict, total=False):
+    """How the messages behind a watch are read."""
+
+    deliver_policy: str
+    opt_start_seq: int
+    config: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A key at one revision."""
@@ -134,6 +157,27 @@ def stream_config(bucket: str, options: BucketOptions) -> dict[str, Any]:
         **({"subject_delete_marker_ttl": whole_nanoseconds(marker_ttl_seconds)} if marker_ttl_seconds else {}),
         **{name: given[name] for name in ("description", "placement", "republish", "metadata") if name in given},
     }
+
+
+def ordered_options(options: WatchOptions) -> OrderedOptions:
+    """Return where reading begins, and how much of each message is sent."""
+    given: Mapping[str, object] = options
+    if unknown := given.keys() - WatchOptions.__annotations__.keys():
+        raise UsageError(f"A watch has unknown options: {', '.join(sorted(unknown))}.")
+    if sum(bool(options.get(each)) for each in ("include_history", "updates_only", "from_revision")) > 1:
+        raise UsageError(
+            "A watch was to begin in two ways.", advice="Give one of include_history, updates_only, from_revision."
+        )
+    ordered = OrderedOptions(config={"headers_only": True} if options.get("headers_only") else {})
+    if options.get("from_revision"):
+        return OrderedOptions(
+            deliver_policy="by_start_sequence", opt_start_seq=options["from_revision"], config=ordered["config"]
+        )
+    if options.get("updates_only"):
+        ordered["deliver_policy"] = "new"
+    else:
+        ordered["deliver_policy"] = "all" if options.get("include_history") else "last_per_subject"
+    return ordered
 
 
 def operation_of(headers: Headers) -> Operation:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Unpack
 
 import pytest
 from nats.js.client import JetStreamContext
@@ -10,14 +11,15 @@ from nats.js.kv import KeyValue as PeerBucket
 
 from penstock_jetstream.client.bucket import Bucket
 from penstock_jetstream.client.jetstream import JetStream
-from penstock_jetstream.core.keyvalue import BucketOptions
+from penstock_jetstream.client.watching import Watch
+from penstock_jetstream.core.keyvalue import BucketOptions, Entry, WatchOptions
 from penstock_jetstream.errors import ApiError, ConflictError, ErrorCode, MissingError, UsageError
 from penstock_jetstream.errors.keyvalue import RevisionConflictError
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.eventually import eventually
 from tests.testbed.nats.client import connection as peer_connection
 from tests.testbed.nats.cluster import NatsCluster
-from tests.testbed.nats.fixtures import StartNatsLeaf
+from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf
 from tests.testbed.nats.server import NatsServer
 
 
@@ -306,3 +308,166 @@ async def test_both_make_the_same_bucket(every_server: NatsServer, fresh_name: s
             return {name: value for name, value in found.items() if name not in {"name", "subjects", "metadata"}}
 
         assert await config(ours) == await config(theirs)
+
+
+# Watching.
+
+
+async def filled(jetstream: JetStream, name: str, *, history: int = 1) -> Bucket:
+    """Make a bucket in which a has been put twice, b once, and c has been deleted."""
+    bucket = await jetstream.key_value.create(name, history=history)
+    for key, value in (("a", b"1"), ("b", b"2"), ("c", b"3"), ("a", b"4")):
+        await bucket.put(key, value)
+    await bucket.delete("c")
+    return bucket
+
+
+def seen(entries: list[Entry]) -> list[tuple[str, bytes | None]]:
+    return [(entry.key, entry.value if entry.is_value else None) for entry in entries]
+
+
+async def following(watch: Watch, count: int) -> list[Entry]:
+    async with asyncio.timeout(10):
+        return [await anext(watch) for _ in range(count)]
+
+
+async def test_a_watch_begins_with_the_last_of_each_key_and_goes_on_with_what_comes(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    bucket = await filled(every_jetstream, fresh_name)
+    async with bucket.watch() as watch:
+        assert seen(await watch.initial()) == [("b", b"2"), ("a", b"4"), ("c", None)]
+        await bucket.put("b", b"5")
+        await bucket.purge("a")
+        assert seen(await following(watch, 2)) == [("b", b"5"), ("a", None)]
+
+
+async def test_a_watch_of_an_empty_bucket_begins_with_nothing(every_jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await every_jetstream.key_value.create(fresh_name)
+    async with bucket.watch() as watch:
+        assert await watch.initial() == []
+        await bucket.put("a", b"1")
+        assert seen(await following(watch, 1)) == [("a", b"1")]
+
+
+async def test_a_watch_shows_what_it_is_asked_for(every_jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await filled(every_jetstream, fresh_name, history=5)
+
+    async def initial(*keys: str, **options: Unpack[WatchOptions]) -> list[tuple[str, bytes | None]]:
+        async with bucket.watch(*keys, **options) as watch:
+            return seen(await watch.initial())
+
+    assert await initial("a") == [("a", b"4")]
+    assert await initial("a", "b") == [("b", b"2"), ("a", b"4")]
+    assert await initial("x.>") == []
+    assert await initial(ignore_deletes=True) == [("b", b"2"), ("a", b"4")]
+    assert await initial("a", include_history=True) == [("a", b"1"), ("a", b"4")]
+    assert await initial(from_revision=4) == [("a", b"4"), ("c", None)]
+    assert await initial(from_revision=99) == []
+    assert await initial("a", headers_only=True) == [("a", b"")]
+    assert await initial(updates_only=True) == []
+
+
+async def test_without_asking_for_the_beginning_it_comes_first(jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await filled(jetstream, fresh_name)
+    async with bucket.watch(ignore_deletes=True) as watch:
+        assert seen(await following(watch, 2)) == [("b", b"2"), ("a", b"4")]
+    async with bucket.watch(updates_only=True) as watch:
+        await bucket.put("d", b"5")
+        assert seen(await following(watch, 1)) == [("d", b"5")]
+
+
+async def test_what_was_removed_before_it_could_come_is_not_waited_for(jetstream: JetStream, fresh_name: str) -> None:
+    """The naive way is to wait until nothing is pending, which no message tells any more."""
+    bucket = await filled(jetstream, fresh_name)
+    async with bucket.watch("b", updates_only=False) as watch:
+        await bucket.put("a", b"5")
+        await jetstream.streams.purge(f"KV_{fresh_name}", subject=f"$KV.{fresh_name}.b")
+        async with asyncio.timeout(5):
+            assert len(await watch.initial()) <= 1
+
+
+async def test_keys_and_histories_are_listed(every_jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await filled(every_jetstream, fresh_name, history=5)
+    assert sorted(await bucket.keys()) == ["a", "b"]
+    assert await bucket.keys("b", "c") == ["b"]
+    history = await bucket.history("c")
+    assert [(entry.operation, entry.value, entry.revision) for entry in history] == [
+        ("put", b"3", 3),
+        ("delete", b"", 5),
+    ]
+    assert await bucket.history("x") == []
+    with pytest.raises(UsageError):
+        await bucket.history("*")
+
+
+async def test_more_keys_than_a_direct_get_could_list(jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await jetstream.key_value.create(fresh_name, storage="memory")
+    async with jetstream.publisher() as publisher:
+        for number in range(3000):
+            _ = await publisher.submit(f"$KV.{fresh_name}.k{number}", b"x")
+    assert len(await bucket.keys()) == 3000
+
+
+async def test_old_marks_are_cleared_away_and_young_ones_kept(every_jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await filled(every_jetstream, fresh_name, history=5)
+    await bucket.purge_deletes()
+    assert seen(await bucket.history("c")) == [("c", None)]  # the mark is young: only what was before it is gone
+    assert await bucket.purge_deletes(older_than_seconds=0) == 1
+    assert await bucket.history("c") == []
+    assert len(await bucket.history("a")) == 2
+
+
+@pytest.mark.requirement("X-07")
+async def test_a_key_that_runs_out_is_told_to_watchers_where_the_bucket_sets_marks(
+    jetstream: JetStream, fresh_name: str
+) -> None:
+    bucket = await jetstream.key_value.create(fresh_name, limit_marker_ttl_seconds=5)
+    async with bucket.watch() as watch:
+        await bucket.create("a", b"1", ttl_seconds=1)
+        put, gone = await following(watch, 2)
+        assert (put.operation, gone.operation, gone.key) == ("put", "purge", "a")
+
+
+async def test_a_watch_lives_through_the_death_of_its_server(start_nats: StartNats) -> None:
+    """No update is missed and none comes twice, though consumer and link are gone."""
+    server = start_nats()
+    async with Connection(server.url) as connection:
+        bucket = await JetStream(connection).key_value.create("b", history=64)
+        async with bucket.watch() as watch:
+            assert await watch.initial() == []
+            found: list[Entry] = []
+            for part in range(3):
+                if part:
+                    server.kill()
+                    server.start()
+                async with Connection(server.url) as aside:  # one that knows nothing of the death
+                    writer = await JetStream(aside).key_value.open("b")
+                    for number in range(5):
+                        await writer.put("a", f"{part}.{number}".encode())
+                found += await following(watch, 5)
+        assert [entry.revision for entry in found] == list(range(1, 16))
+
+
+async def test_another_client_watches_what_we_write_and_we_what_it_writes(server: NatsServer, fresh_name: str) -> None:
+    async with Connection(server.url) as connection, peer(server) as other:
+        ours = await filled(JetStream(connection), fresh_name)
+        theirs = await other.key_value(fresh_name)
+        watcher = await theirs.watchall()
+        initial = []
+        while (entry := await watcher.updates()) is not None:  # type: ignore[no-untyped-call]
+            initial.append((entry.key, entry.operation))
+        assert initial == [("b", None), ("a", None), ("c", "DEL")]
+        async with ours.watch(updates_only=True) as watch:
+            await theirs.put("a", b"5")
+            await theirs.delete("a")
+            assert seen(await following(watch, 2)) == [("a", b"5"), ("a", None)]
+        await watcher.stop()  # type: ignore[no-untyped-call]
+
+
+async def test_a_watch_that_contradicts_itself_is_refused(jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await jetstream.key_value.create(fresh_name)
+    with pytest.raises(UsageError, match="two ways"):
+        bucket.watch(include_history=True, updates_only=True)
+    with pytest.raises(UsageError, match="matches no keys"):
+        bucket.watch("a b")
