@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import pytest
 from nats.aio.msg import Msg
+from nats.errors import TimeoutError as NatsTimeoutError
 
-from tests.jetstream.raw import ANSWER_SECONDS, MILLISECOND, Pull, Raw, deliveries, sequence
+from tests.jetstream.raw import ANSWER_SECONDS, MILLISECOND, SILENCE_SECONDS, Pull, Raw, deliveries, sequence
 from tests.testbed.nats.server import NatsServer
 
 ACK_WAIT = 150 * MILLISECOND
@@ -188,6 +189,20 @@ async def test_an_ack_after_term_is_confirmed(raw: Raw, fresh_name: str) -> None
 async def test_an_ack_after_the_last_delivery_is_confirmed(raw: Raw, fresh_name: str) -> None:
     message = await exhausted(raw, fresh_name)
     assert await confirmation(raw, message) == b""
+
+
+@pytest.mark.requirement("V-06")
+async def test_an_ack_of_what_the_server_has_not_delivered_is_never_confirmed(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c")
+    await raw.publish(f"{fresh_name}.a", b"1", b"2")
+    (message,) = await raw.take(f"{fresh_name}.c")
+    head, tail = message.reply.split(f".{fresh_name}.c.1.1.1.")
+    ahead = f"{head}.{fresh_name}.c.1.2.2.{tail}"  # as a server sees it that was killed, and forgot what it delivered
+    with pytest.raises(NatsTimeoutError):
+        await raw.client.request(ahead, b"+ACK", timeout=SILENCE_SECONDS)
+    assert (await raw.consumer(f"{fresh_name}.c"))["num_ack_pending"] == 1
+    assert [sequence(message) for message in await raw.take(f"{fresh_name}.c")] == [2]
 
 
 async def confirmation(raw: Raw, message: Msg) -> bytes:

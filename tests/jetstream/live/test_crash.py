@@ -1,0 +1,17 @@
+"""Nothing is lost when a server is killed in the middle of it: few messages here, a million by hand (crash.py)."""
+
+import pytest
+
+from tests.jetstream import crash
+from tests.testbed.nats.fixtures import StartNats
+
+MESSAGES = 20_000
+
+
+@pytest.mark.requirement("C-53", "C-54")
+@pytest.mark.parametrize("js_ack_fc_v2", [False, True], ids=["v1", "v2"])
+async def test_after_kill_9_every_message_is_seen_and_every_ack_confirmed(
+    start_nats: StartNats, *, js_ack_fc_v2: bool
+) -> None:
+    outcome = await crash.survive(start_nats(js_ack_fc_v2=js_ack_fc_v2), MESSAGES)
+    assert outcome.is_complete, crash.report(outcome)
