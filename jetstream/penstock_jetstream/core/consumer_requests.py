@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from penstock_jetstream.config import CONSUMER, complete
+from penstock_jetstream.config import CONSUMER
 from penstock_jetstream.core.names import checked_name
 from penstock_jetstream.core.requests import Request
 from penstock_jetstream.core.subjects import has_wildcards
@@ -104,7 +104,7 @@ def _create_subject(stream: str, name: str, config: Mapping[str, Any]) -> str:
 
 def _sendable(config: Mapping[str, Any], action: Action) -> Mapping[str, Any]:
     """Leave nothing open that is better said, such as ack_policy (V-09)."""
-    sendable = complete(CONSUMER, config)
+    sendable = CONSUMER.complete(config)
     if action == "update":
         sendable.pop("pause_until", None)  # the server would ignore it: pausing is a request of its own
     return sendable
