@@ -11,6 +11,7 @@ from penstock_jetstream.config.facts import Facts
 from penstock_jetstream.config.field import Derived, Field, Free, Never, OneWay, Special
 from penstock_jetstream.config.levels import NEWEST_LEVEL, level_of
 from penstock_jetstream.config.names import name_fault
+from penstock_jetstream.config.ownership import is_made_by_server
 from penstock_jetstream.config.problem import ConfigurationError, Problem, Severity
 from penstock_jetstream.config.stream import STREAM
 from penstock_jetstream.config.table import Table
@@ -41,6 +42,7 @@ __all__ = [
     "Unchanged",
     "Update",
     "diff",
+    "is_made_by_server",
     "level_of",
     "name_fault",
     "plan_update",
