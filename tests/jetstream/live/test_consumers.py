@@ -77,11 +77,11 @@ async def test_create_update_and_both_are_three_operations(every_jetstream: JetS
 
 
 @pytest.mark.requirement("V-09")
-async def test_an_ack_policy_that_is_left_out_is_none_as_the_server_has_it(
+async def test_an_ack_policy_that_is_left_out_is_explicit_where_the_server_alone_would_take_none(
     every_jetstream: JetStream, fresh_name: str
 ) -> None:
     name = await stream(every_jetstream, fresh_name)
-    assert (await every_jetstream.consumers.create(name, {"durable_name": "etl"})).config["ack_policy"] == "none"
+    assert (await every_jetstream.consumers.create(name, {"durable_name": "etl"})).config["ack_policy"] == "explicit"
     body = json.dumps({"stream_name": name, "config": {"durable_name": "naive"}}).encode()
     await every_jetstream.connection.request(f"$JS.API.CONSUMER.CREATE.{name}.naive", body)
     assert (await every_jetstream.consumers.info(name, "naive")).config["ack_policy"] == "none"

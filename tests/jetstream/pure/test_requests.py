@@ -49,11 +49,11 @@ def test_create_update_and_both_are_told_apart_by_the_action(action: consumer_re
 
 
 @pytest.mark.requirement("V-09")
-def test_an_ack_policy_is_always_sent_even_where_it_is_the_servers_default() -> None:
-    explicit = consumer_requests.create("ORDERS", {"durable_name": "etl", "ack_policy": "explicit"}, "update")
-    assert explicit.body["config"] == {"durable_name": "etl", "ack_policy": "explicit"}
+def test_an_ack_policy_is_always_sent_and_is_explicit_unless_another_is_given() -> None:
+    given = consumer_requests.create("ORDERS", {"durable_name": "etl", "ack_policy": "none"}, "update")
+    assert given.body["config"] == {"durable_name": "etl", "ack_policy": "none"}
     left_out = consumer_requests.create("ORDERS", {"durable_name": "etl"}, "update")
-    assert left_out.body["config"] == {"durable_name": "etl", "ack_policy": "none"}
+    assert left_out.body["config"] == {"durable_name": "etl", "ack_policy": "explicit"}
 
 
 @pytest.mark.requirement("X-16")
