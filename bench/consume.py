@@ -25,6 +25,7 @@ SIZE_BYTES = 200
 ROUNDS = 3
 ACK_WAIT_NANOSECONDS = 300_000_000_000
 MAX_ACK_PENDING = 200_000
+ENDURANCE_MESSAGES = 5_000_000
 NATS_GO = "1.55.0"
 
 
@@ -54,8 +55,10 @@ def main() -> None:
     with server() as nats:
         asyncio.run(load(nats.url, messages=MESSAGES, size_bytes=SIZE_BYTES))
         runs = measure(nats.url, contenders())
+        long = endure(nats.url)
     print(as_table(runs))
-    print(final_line(runs))
+    print(f"\n{in_words(long)}\n")
+    print(final_line(runs, long))
 
 
 def contenders() -> dict[Contender, list[str]]:
@@ -104,6 +107,15 @@ async def new_consumer(url: str, contender: Contender) -> None:
         await js.consumers.create(STREAM, config)
 
 
+def endure(url: str) -> dict[str, Any]:
+    """Run one lane for long, and return how many messages it settled in which time, and its memory meanwhile."""
+    report.progress(f"one lane, {ENDURANCE_MESSAGES:,} messages …")
+    command = [sys.executable, "-m", "bench.consumers.endurance", url, STREAM, str(ENDURANCE_MESSAGES)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    facts: dict[str, Any] = json.loads(done.stdout)
+    return facts
+
+
 def best(runs: list[Run]) -> Run:
     return Run(max(run.rate for run in runs), min(run.cpu_microseconds for run in runs))
 
@@ -125,7 +137,16 @@ def as_table(runs: Mapping[str, list[Run]]) -> str:
     return report.table(["", "best msg/s", "median", "best CPU µs/msg", "median"], rows)
 
 
-def final_line(runs: Mapping[str, list[Run]]) -> str:
+def in_words(long: Mapping[str, Any]) -> str:
+    rate = long["messages"] / long["seconds"]
+    first, last = long["memory_mib"][0], long["memory_mib"][-1]
+    return (
+        f"{long['messages']:,} messages through one lane, each ack confirmed: {rate:,.0f} msg/s; "
+        f"memory {first} MiB after the first {MESSAGES:,}, {last} MiB at the end"
+    )
+
+
+def final_line(runs: Mapping[str, list[Run]], long: Mapping[str, Any]) -> str:
     peers = {name: runs[name] for name in ("nats_go", "nats_py") if name in runs}
     figures = {
         name: {"best": round(best(those).rate), "median": round(median(those).rate)} for name, those in runs.items()
@@ -136,6 +157,7 @@ def final_line(runs: Mapping[str, list[Run]]) -> str:
         peers={name: figures[name] for name in peers},
         ratio=ratios({name: best(those) for name, those in runs.items()}),
         ratio_median=ratios({name: median(those) for name, those in runs.items()}),
+        endurance=long,
     )
 
 
