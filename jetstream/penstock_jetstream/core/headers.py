@@ -4,6 +4,7 @@ Knows the block as the wire has it, and keeps it: its length counts in byte acco
 header means. A block is parsed when it is first looked into.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
@@ -17,6 +18,8 @@ HeadersLike = Mapping[str, str | Sequence[str]]
 VERSION = b"NATS/1.0"
 _END = b"\r\n\r\n"
 _STATUS_DIGITS = 3
+_NAME = re.compile(r"[!-9;-~]+").fullmatch
+"""What is printed in ASCII, but for the colon."""
 
 
 class Headers(Mapping[str, str]):
@@ -100,18 +103,26 @@ def encode(headers: HeadersLike) -> bytes:
     """Return the block as the wire has it."""
     lines = [VERSION]
     for name, values in headers.items():
-        lines.extend(_line(name, value) for value in ((values,) if isinstance(values, str) else values))
+        several = values if isinstance(values, list | tuple) else (values,)
+        lines.extend(_line(name, value) for value in several)
     return b"\r\n".join(lines) + _END
 
 
-def _line(name: str, value: str) -> bytes:
-    if not name or any(letter in name for letter in ":\r\n ") or not name.isascii():
+def _line(name: str, value: object) -> bytes:
+    if not _NAME(name):
         raise UsageError(
             f"{name!r} cannot be the name of a header.", advice="Use ASCII letters without spaces and colons."
         )
+    if not isinstance(value, str):
+        raise UsageError(f"The header {name} has a {type(value).__name__} for a value.", advice="Write it as text.")
     if "\r" in value or "\n" in value:
         raise UsageError(f"The header {name} has a value with a line break.", advice="Encode it first, as in base64.")
-    return f"{name}: {value}".encode("utf-8", "surrogateescape")
+    try:
+        return f"{name}: {value}".encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as problem:
+        raise UsageError(
+            f"The header {name} has a value that is no Unicode.", advice="Remove lone surrogates."
+        ) from problem
 
 
 def _text(raw: bytes) -> str:

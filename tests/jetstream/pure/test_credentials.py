@@ -1,0 +1,82 @@
+"""What is in a credentials file, and what is said where it is not as it should be."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock_jetstream.core.credentials import parse_credentials, parse_seed
+from penstock_jetstream.errors import AuthenticationError
+from tests.testbed.nats.identity import Identity, UserClaims, credentials_file
+
+USER = Identity.new_user()
+JWT = Identity.new_account().sign(USER, UserClaims("user"))
+TEXT = credentials_file(JWT, USER)
+SOURCE = "The file /etc/nats/user.creds"
+
+
+def test_a_credentials_file_has_a_jwt_and_a_seed() -> None:
+    found = parse_credentials(TEXT, SOURCE)
+    assert (found.jwt, found.seed) == (JWT, USER.seed)
+    assert JWT not in repr(found)
+    assert USER.seed not in repr(found)
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        TEXT.replace("\n", "\r\n"),
+        f"# made yesterday\n{TEXT}\n\n# the end\n",
+        TEXT.replace("------END", "-----END"),
+        f"  {TEXT.replace(JWT, f'{JWT}   ')}",
+    ],
+)
+def test_small_differences_between_tools_do_not_matter(variant: str) -> None:
+    assert parse_credentials(variant, SOURCE) == parse_credentials(TEXT, SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no user JWT"),
+        ("/etc/nats/user.creds", "has no user JWT"),
+        (TEXT.partition("-----BEGIN USER NKEY")[0], "has no seed"),
+        (TEXT.partition("------END USER NKEY")[0], "has no seed"),
+        (TEXT.replace(JWT, "not.ajwt"), "has a user JWT that is none"),
+        (TEXT.replace(USER.seed, USER.seed[:-1]), "has a seed that is damaged"),
+        (TEXT.replace(USER.seed, Identity.new_account().seed), "not a user's"),
+        (TEXT.replace(USER.seed, "SUNOT!BASE32"), "has a seed that is damaged"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_without_what_it_says(text: str, said: str) -> None:
+    with pytest.raises(AuthenticationError, match=said) as problem:
+        parse_credentials(text, SOURCE)
+    assert SOURCE in str(problem.value)
+    assert USER.seed not in str(problem.value)
+    assert JWT not in str(problem.value)
+
+
+@given(st.integers(0, len(USER.seed) - 1), st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"))
+def test_a_letter_that_was_changed_in_a_seed_is_noticed(place: int, letter: str) -> None:
+    changed = USER.seed[:place] + letter + USER.seed[place + 1 :]
+    if changed == USER.seed:
+        assert parse_seed(changed, SOURCE) == USER.seed
+    else:
+        with pytest.raises(AuthenticationError):
+            parse_seed(changed, SOURCE)
+
+
+def test_a_seed_may_stand_alone_or_between_marks() -> None:
+    for text in (USER.seed, f"{USER.seed}\n", f"# mine\n\n  {USER.seed}  \n", TEXT):
+        assert parse_seed(text, SOURCE) == USER.seed
+
+
+def test_a_seed_file_has_one_line() -> None:
+    for text, lines in (("", 0), ("a\nb\n", 2)):
+        with pytest.raises(AuthenticationError, match=f"should have one line, the seed; it has {lines}"):
+            parse_seed(text, SOURCE)
+
+
+@given(st.text())
+def test_any_text_is_credentials_or_an_authentication_error(text: str) -> None:
+    with pytest.raises(AuthenticationError):
+        parse_credentials(text, SOURCE)
