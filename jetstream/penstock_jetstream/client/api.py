@@ -20,6 +20,7 @@ from penstock_jetstream.core.requests import (
 )
 from penstock_jetstream.errors import (
     AuthenticationError,
+    BufferFullError,
     ClosedError,
     LinkError,
     NoRespondersError,
@@ -31,6 +32,8 @@ from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.requests import Reply
 
 _Entry = TypeVar("_Entry")
+NOT_MENDED_BY_ANOTHER_LINK = (AuthenticationError, BufferFullError, ClosedError)
+"""Of the LinkErrors, those that do not mean that a link was lost."""
 DEFAULT_TIMEOUT_SECONDS = 5
 """A cluster that elects a leader answers within this."""
 
@@ -109,7 +112,7 @@ class Api:
                     headers=self.headers,
                     timeout_seconds=max(0, deadline - loop.time()),
                 )
-            except (ClosedError, AuthenticationError):
+            except NOT_MENDED_BY_ANOTHER_LINK:
                 raise
             except LinkError:
                 if not repeatable or loop.time() >= deadline:
@@ -122,7 +125,7 @@ class Api:
             raise self._nobody(request) from problem
         except RequestTimeoutError as problem:
             raise self._silence(request) from problem
-        except (ClosedError, AuthenticationError):
+        except NOT_MENDED_BY_ANOTHER_LINK:
             raise
         except LinkError as problem:
             raise self._lost(request, problem) from problem
@@ -135,16 +138,20 @@ class Api:
         )
 
     def _silence(self, request: Request) -> RequestTimeoutError:
-        return RequestTimeoutError(
-            f"No answer came within {self.timeout_seconds:g} s when {request.object} was to be {request.operation}.",
-            advice="" if request.repeatable else "Whether it was done is not known: look before you repeat it.",
-        )
+        seconds, what = f"{self.timeout_seconds:g} s", f"when {request.object} was to be {request.operation}"
+        if not self.connection.is_connected:
+            return RequestTimeoutError(f"There was no link to a server for {seconds} {what}: nothing was sent.")
+        return RequestTimeoutError(f"No answer came within {seconds} {what}.", advice=_fate(request))
 
     def _lost(self, request: Request, problem: LinkError) -> LinkError:
         return LinkError(
             f"The link was lost when {request.object} was to be {request.operation}: {problem.sentence}",
-            advice="" if request.repeatable else "Whether it was done is not known: look before you repeat it.",
+            advice=_fate(request),
         )
+
+
+def _fate(request: Request) -> str:
+    return "" if request.repeatable else "Whether it was done is not known: look before you repeat it."
 
 
 def _capital(text: str) -> str:

@@ -53,12 +53,14 @@ class Publisher:
         self._flights: dict[bytes, _Flight] = {}
         """By reply subject; in the order of their deadlines, as they all have the same time."""
         self._landed = asyncio.Event()
+        self._is_open = False
         self._watch: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         self._subscription = self._connection.subscribe(f"{self._inbox}.*", self._answered)
         self._stop_listening = self._connection.listen(self._link_changed)
+        self._is_open = True
         return self
 
     async def __aexit__(
@@ -68,14 +70,19 @@ class Publisher:
             if kind is None:
                 await self.drain()
         finally:
+            self._is_open = False
             self._stop_listening()
             self._subscription.unsubscribe()
+            if self._watch is not None:
+                self._watch.cancel()
             self._fail_all("The publisher was left before a message on {} was confirmed.")
 
     async def submit(
         self, subject: str, data: bytes = b"", **options: Unpack[PublishOptions]
     ) -> "asyncio.Future[PubAck]":
         """Send a message as soon as fewer than max_in_flight are on their way; return where its PubAck will be."""
+        if not self._is_open:
+            raise UsageError("The publisher is not open.", advice="Submit inside of its `async with`.")
         headers = headers_of(options)
         while len(self._flights) >= self._max_in_flight:
             self._landed.clear()
@@ -157,7 +164,7 @@ class Publisher:
             if flight.deadline > now:
                 self._watch = self._loop.call_at(flight.deadline, self._check_deadlines)
                 return
-            self._fail(reply, silence(flight.draft.subject, self._timeout_seconds))
+            self._fail(reply, silence(flight.draft.subject, self._timeout_seconds, is_sent=flight.attempts > 0))
 
     def _fail_all(self, sentence: str) -> None:
         for reply, flight in tuple(self._flights.items()):

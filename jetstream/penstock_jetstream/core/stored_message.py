@@ -12,7 +12,7 @@ from typing import Self
 
 from penstock_jetstream.core.facts import Facts
 from penstock_jetstream.core.headers import Headers
-from penstock_jetstream.core.times import nanoseconds, utc
+from penstock_jetstream.core.times import nanoseconds, time_of
 from penstock_jetstream.errors import ProtocolError
 
 STREAM, SUBJECT, SEQUENCE, TIME = "Nats-Stream", "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp"
@@ -30,23 +30,24 @@ class StoredMessage:
     stream: str
     subject: str
     sequence: int
-    time: datetime
-    """When it was stored, to the microsecond."""
     timestamp_ns: int
-    """The same in full: nanoseconds since 1970."""
+    """When it was stored, in nanoseconds since 1970."""
     headers: Headers
     data: bytes
+
+    @property
+    def time(self) -> datetime:
+        """The same to the microsecond, which is what a datetime can hold."""
+        return time_of(self.timestamp_ns)
 
     @classmethod
     def of_json(cls, stream: str, facts: Facts) -> Self:
         """Read the answer of STREAM.MSG.GET."""
-        stamp = facts.text("time")
         return cls(
             stream=stream,
             subject=facts.text("subject"),
             sequence=facts.number("seq"),
-            time=utc(stamp, f"time of {facts.of}"),
-            timestamp_ns=nanoseconds(stamp, f"time of {facts.of}"),
+            timestamp_ns=nanoseconds(facts.text("time"), f"time of {facts.of}"),
             headers=Headers(_base64(facts, "hdrs")),
             data=_base64(facts, "data"),
         )
@@ -54,13 +55,11 @@ class StoredMessage:
     @classmethod
     def of_direct(cls, headers: Headers, payload: bytes) -> Self:
         """Read the answer of a direct get."""
-        stamp = direct_text(headers, TIME)
         return cls(
             stream=direct_text(headers, STREAM),
             subject=direct_text(headers, SUBJECT),
             sequence=direct_number(headers, SEQUENCE),
-            time=utc(stamp, TIME),
-            timestamp_ns=nanoseconds(stamp, TIME),
+            timestamp_ns=nanoseconds(direct_text(headers, TIME), TIME),
             headers=Headers(published(headers.raw)),
             data=payload,
         )

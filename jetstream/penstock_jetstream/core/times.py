@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from penstock_jetstream.errors import ProtocolError, UsageError
 
 NANOSECONDS_PER_SECOND = 10**9
+_NANOSECONDS_PER_MICROSECOND = 1000
 _NANOSECONDS_DIGITS = 9
 _FRACTION = re.compile(r"\.(\d{1,9})")
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -29,6 +30,11 @@ def nanoseconds(text: str, of: str) -> int:
     digits = fraction[1] if fraction else ""
     seconds = whole // timedelta(seconds=1)
     return seconds * NANOSECONDS_PER_SECOND + int(digits.ljust(_NANOSECONDS_DIGITS, "0"))
+
+
+def time_of(timestamp_ns: int) -> datetime:
+    """Return the time to the microsecond."""
+    return _EPOCH + timedelta(microseconds=timestamp_ns // _NANOSECONDS_PER_MICROSECOND)
 
 
 def rfc3339(time: datetime) -> str:

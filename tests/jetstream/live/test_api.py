@@ -1,24 +1,27 @@
 """Asking JetStream's API: prefixes, domains, levels, and servers that are not there or talk nonsense."""
 
 import asyncio
-import json
 
 import pytest
 
 from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.errors import (
     ApiError,
+    BufferFullError,
     ClosedError,
     ErrorCode,
     LinkError,
     MissingError,
     NoRespondersError,
     ProtocolError,
+    RequestTimeoutError,
 )
 from penstock_jetstream.errors.listing import IncompleteListError
 from penstock_jetstream.transport.connection import Connection
+from penstock_jetstream.transport.options import Options
 from tests.jetstream.conftest import VARIANTS
 from tests.jetstream.eventually import eventually
+from tests.jetstream.playing import TYPES, Played
 from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf, StartRelay
 from tests.testbed.nats.server import NatsServer
 
@@ -88,10 +91,9 @@ async def test_a_server_without_jetstream_is_told_at_once(start_nats: StartNats)
 async def test_nonsense_is_a_protocol_error_and_harms_nothing(
     jetstream: JetStream, fresh_name: str, nonsense: bytes
 ) -> None:
-    connection = jetstream.connection
-    connection.subscribe(f"{fresh_name}.>", lambda _s, reply, _h, _p: connection.publish(reply.decode(), nonsense))
+    played = Played(jetstream.connection, fresh_name, [nonsense])
     with pytest.raises(ProtocolError, match="ORDERS was to be described"):
-        await JetStream(connection, api_prefix=fresh_name).streams.info("ORDERS")
+        await played.jetstream.streams.info("ORDERS")
     with pytest.raises(MissingError):
         await jetstream.streams.info("ORDERS")
 
@@ -100,31 +102,20 @@ async def test_a_list_that_lacks_some_names_them_at_its_end(jetstream: JetStream
     """A cluster answers so while streams have no leader; here it is played."""
     await jetstream.streams.create({"name": fresh_name})
     info = (await jetstream.streams.info(fresh_name)).raw
-    answer = {
-        "type": "io.nats.jetstream.api.v1.stream_list_response",
-        "total": 2,
-        "offset": 0,
-        "limit": 256,
-        "streams": [info],
-        "missing": ["ORDERS"],
-    }
-    connection = jetstream.connection
-    connection.subscribe(f"{fresh_name}.>", lambda _s, reply, _h, _p: connection.publish(reply.decode(), _page(answer)))
+    page = {"type": f"{TYPES}stream_list_response", "total": 2, "limit": 256, "missing": ["ORDERS"]}
+    first, second = {**page, "offset": 0, "streams": [info]}, {**page, "offset": 1, "streams": []}
+    played = Played(jetstream.connection, fresh_name, [first, second])
     served: list[str] = []
 
     async def list_all() -> None:
-        async for each in JetStream(connection, api_prefix=fresh_name).streams.list():
+        async for each in played.jetstream.streams.list():
+            assert each.name == fresh_name
             served.append(each.name)
-            answer.update({"streams": [], "offset": 1})
 
     with pytest.raises(IncompleteListError, match="ORDERS: its leader did not answer") as error:
         await list_all()
     assert served == [fresh_name]
     assert error.value.unavailable == {"ORDERS": "its leader did not answer"}
-
-
-def _page(answer: dict[str, object]) -> bytes:
-    return json.dumps(answer).encode()
 
 
 async def test_what_changes_nothing_is_asked_again_over_the_next_link_and_what_does_is_not(
@@ -156,3 +147,28 @@ async def test_a_closed_connection_is_told_as_such(server: NatsServer) -> None:
     await connection.close()
     with pytest.raises(ClosedError):
         await JetStream(connection).streams.info("ORDERS")
+
+
+async def test_a_full_buffer_is_told_at_once_and_does_not_stop_the_event_loop(server: NatsServer) -> None:
+    """The naive way is to try again as after a lost link: for ever, and without a pause."""
+    async with Connection(server.url, options=Options(max_pending_bytes=1000)) as connection:
+        connection.publish("somewhere", bytes(900))
+        jetstream = JetStream(connection)
+        with pytest.raises(BufferFullError):
+            await jetstream.publish("orders.eu", bytes(900), message_id="7")
+
+
+async def test_without_a_link_it_is_said_that_nothing_was_done(start_nats: StartNats) -> None:
+    server = start_nats()
+    async with Connection(server.url) as connection:
+        jetstream = JetStream(connection, timeout_seconds=0.1)
+        server.kill()
+        await eventually(lambda: is_down(connection), "the link lost")
+        with pytest.raises(RequestTimeoutError, match=r"no link .* stream ORDERS was to be deleted: nothing was sent"):
+            await jetstream.streams.delete("ORDERS")
+        with pytest.raises(RequestTimeoutError, match=r"no link .* a message on orders\.eu: nothing was sent"):
+            await jetstream.publish("orders.eu")
+
+
+async def is_down(connection: Connection) -> bool:
+    return not connection.is_connected

@@ -12,6 +12,7 @@ from penstock_jetstream.core.headers import Headers
 from penstock_jetstream.errors import ApiError, ConflictError, ErrorCode, MissingError, ProtocolError, UsageError
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.eventually import eventually
+from tests.jetstream.playing import TYPES, Played
 from tests.testbed.nats.cluster import NatsCluster
 
 ETL = {"durable_name": "etl", "ack_policy": "explicit"}
@@ -166,14 +167,10 @@ async def test_a_server_that_drops_filters_is_found_out(jetstream: JetStream, fr
     """No supported server does; so one is played, with what a real one says otherwise."""
     name = await stream(jetstream, fresh_name)
     honest = await jetstream.consumers.create(name, ETL)
-    answer = {**honest.raw, "type": "io.nats.jetstream.api.v1.consumer_create_response"}
-    connection = jetstream.connection
-    connection.subscribe(
-        f"OLD{name}.>", lambda _s, reply, _h, _p: connection.publish(reply.decode(), json.dumps(answer).encode())
-    )
-    forgetful = JetStream(connection, api_prefix=f"OLD{name}")
+    answer = {**honest.raw, "type": f"{TYPES}consumer_create_response"}
+    played = Played(jetstream.connection, f"OLD{name}", [answer])
     with pytest.raises(ProtocolError, match="without the filters"):
-        await forgetful.consumers.create(name, ETL | {"filter_subjects": [f"{name}.a", f"{name}.b"]})
+        await played.jetstream.consumers.create(name, ETL | {"filter_subjects": [f"{name}.a", f"{name}.b"]})
 
 
 @pytest.mark.requirement("X-16")

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from penstock_jetstream.client.jetstream import JetStream
-from penstock_jetstream.core.publishing import Draft, PublishOptions, Retry
+from penstock_jetstream.core.publishing import Draft, PubAck, PublishOptions, Retry
 from penstock_jetstream.errors import (
     ApiError,
     ClosedError,
@@ -14,10 +14,12 @@ from penstock_jetstream.errors import (
     LinkError,
     NoRespondersError,
     RequestTimeoutError,
+    RetryableError,
     UsageError,
 )
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.eventually import eventually
+from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartRelay
 from tests.testbed.nats.server import NatsServer
 
@@ -249,6 +251,68 @@ async def test_a_closed_connection_ends_what_is_on_its_way(server: NatsServer, f
             await ack
 
 
+@pytest.mark.requirement("X-02")
+async def test_nothing_is_lost_or_stored_twice_while_leaders_change(nats_cluster: NatsCluster) -> None:
+    """While a stream has no leader nobody answers, or too late; ids keep what is repeated from being stored twice."""
+    async with Connection(nats_cluster.urls) as connection:
+        jetstream = JetStream(connection, timeout_seconds=0.5)
+        name = await stream(JetStream(connection), "ORDERS", num_replicas=3, storage="file")
+
+        async def publish_one(number: int) -> None:
+            while True:
+                try:
+                    await jetstream.publish(f"{name}.{number}", message_id=str(number), retry=Retry(-1, 0.05))
+                except (NoRespondersError, RequestTimeoutError):
+                    continue
+                return
+
+        async def publish_some(first: int) -> None:
+            for number in range(first, first + 25):
+                await publish_one(number)
+
+        async def has_leader() -> bool:
+            cluster = (await jetstream.streams.info(name)).cluster
+            return cluster is not None and cluster.leader is not None
+
+        publishing = [asyncio.create_task(publish_some(first)) for first in range(0, 100, 25)]
+        for _ in range(2):
+            await JetStream(connection).streams.step_down(name)
+            await eventually(has_leader, "a leader")
+        await asyncio.gather(*publishing)
+
+        async def is_whole() -> bool:
+            state = (await jetstream.streams.info(name)).state
+            return (state.messages, state.subjects_count) == (100, 100)
+
+        await eventually(is_whole, "100 messages, each once")
+
+
+async def test_a_publisher_that_is_not_open_takes_nothing(jetstream: JetStream, fresh_name: str) -> None:
+    publisher = jetstream.publisher()
+    with pytest.raises(UsageError, match="not open"):
+        _ = await publisher.submit(fresh_name)
+    async with publisher:
+        pass
+    with pytest.raises(UsageError, match="not open"):
+        _ = await publisher.submit(fresh_name)
+
+
+async def test_leaving_a_publisher_in_trouble_tells_that_what_is_on_its_way_is_unknown(
+    jetstream: JetStream, fresh_name: str
+) -> None:
+    jetstream.connection.subscribe(fresh_name, lambda *_: None)
+    acks: list[asyncio.Future[PubAck]] = []
+
+    async def fail_meanwhile() -> None:
+        async with jetstream.publisher() as publisher:
+            acks.append(await publisher.submit(fresh_name))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await fail_meanwhile()
+    assert isinstance(acks[0].exception(), ClosedError)
+
+
 # All or none.
 
 
@@ -303,3 +367,50 @@ async def test_a_batch_has_at_most_a_thousand_messages_and_at_least_one(jetstrea
 async def test_a_batch_for_no_stream_is_refused(jetstream: JetStream, fresh_name: str) -> None:
     with pytest.raises(NoRespondersError):
         await jetstream.publish_batch(drafts(fresh_name, 3))
+
+
+@pytest.mark.requirement("X-10")
+async def test_a_stream_has_no_more_than_fifty_batches_under_way(jetstream: JetStream, fresh_name: str) -> None:
+    name = await stream(jetstream, fresh_name, allow_atomic=True)
+    for number in range(50):
+        begun = {"Nats-Batch-Id": f"{fresh_name}-{number}", "Nats-Batch-Sequence": "1"}
+        assert (await jetstream.connection.request(f"{name}.a", headers=begun)).payload == b""
+    with pytest.raises(RetryableError) as refused:
+        await jetstream.publish_batch(drafts(name, 2))
+    assert refused.value.err_code == ErrorCode.ATOMIC_PUBLISH_TOO_MANY_INFLIGHT
+    assert (await jetstream.streams.info(name)).state.messages == 0
+
+
+@pytest.mark.requirement("X-10")
+async def test_a_batch_whose_link_is_lost_says_what_became_of_it(
+    start_nats: StartNats, start_relay: StartRelay
+) -> None:
+    server = start_nats()
+    relay = start_relay(server.port)
+    async with Connection(relay.url) as connection:
+        jetstream = JetStream(connection)
+        name = await stream(jetstream, "ORDERS", allow_atomic=True)
+        await jetstream.publish_batch(drafts(name, 1))
+        for number, fate in ((150, "Nothing of the batch is stored"), (3, "is not known")):
+            await connection.flush()
+            await jetstream.api.level()  # it is asked once per link
+            with server.frozen():
+                publishing = asyncio.create_task(jetstream.publish_batch(drafts(name, number)))
+                await everything_is_sent(connection)
+                relay.cut()
+                with pytest.raises(LinkError, match=fate):
+                    await publishing
+
+
+@pytest.mark.requirement("X-10")
+async def test_a_batch_that_finds_no_link_is_not_stored(start_nats: StartNats) -> None:
+    server = start_nats()
+    async with Connection(server.url) as connection:
+        jetstream = JetStream(connection, timeout_seconds=0.2)
+        name = await stream(jetstream, "ORDERS", allow_atomic=True)
+        await jetstream.publish_batch(drafts(name, 1))
+        server.kill()
+        with pytest.raises((LinkError, RequestTimeoutError)):
+            await connection.flush(0.1)
+        with pytest.raises(RequestTimeoutError, match="Nothing of the batch is stored"):
+            await jetstream.publish_batch(drafts(name, 3))

@@ -1,5 +1,6 @@
 """Streams on real servers: made, looked at, changed, emptied, deleted."""
 
+import json
 from typing import Any
 
 import pytest
@@ -12,10 +13,12 @@ from penstock_jetstream.errors import (
     MissingError,
     PermanentError,
     RequestTimeoutError,
+    RetryableError,
     UsageError,
 )
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.eventually import eventually
+from tests.jetstream.playing import TYPES, Played
 from tests.testbed.nats.fixtures import StartNatsCluster
 from tests.testbed.nats.server import NatsServer
 
@@ -181,6 +184,37 @@ async def test_a_stream_is_made_at_once_where_another_of_its_name_was_deleted(
     for _ in range(20):
         await every_jetstream.streams.create(config(fresh_name, storage="file"))
         await every_jetstream.streams.delete(fresh_name)
+
+
+@pytest.mark.requirement("V-11")
+async def test_a_store_that_is_still_being_removed_is_waited_for_once(jetstream: JetStream, fresh_name: str) -> None:
+    """Once in hundreds a real server says so; here it is played."""
+    made = {**(await jetstream.streams.create(config(fresh_name))).raw, "type": f"{TYPES}stream_create_response"}
+    busy = {"error": {"code": 500, "err_code": 10049, "description": "error creating store for stream"}}
+    played = Played(jetstream.connection, f"{fresh_name}-1", [busy, made])
+    assert (await played.jetstream.streams.create(config(fresh_name))).name == fresh_name
+    hopeless = Played(jetstream.connection, f"{fresh_name}-2", [busy])
+    with pytest.raises(RetryableError, match="10049"):
+        await hopeless.jetstream.streams.create(config(fresh_name))
+    assert len(hopeless.asked) == 2
+
+
+async def test_subjects_that_do_not_fit_on_a_page_are_on_the_next(jetstream: JetStream, fresh_name: str) -> None:
+    """A page has 100 000; here they are smaller."""
+    info = (await jetstream.streams.create(config(fresh_name))).raw
+    pages = [
+        {
+            **info,
+            "type": f"{TYPES}stream_info_response",
+            "total": 3,
+            "offset": offset,
+            "state": {**info["state"], "subjects": subjects},
+        }
+        for offset, subjects in ((0, {"a": 1, "b": 2}), (2, {"c": 3}))
+    ]
+    played = Played(jetstream.connection, f"{fresh_name}-1", pages)
+    assert (await played.jetstream.streams.info(fresh_name, subjects=">")).state.subjects == {"a": 1, "b": 2, "c": 3}
+    assert [json.loads(body).get("offset", 0) for _, body in played.asked] == [0, 2]
 
 
 @pytest.mark.requirement("X-18")

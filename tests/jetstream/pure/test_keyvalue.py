@@ -9,11 +9,13 @@ from penstock_jetstream.core.keyvalue import (
     DELETE_HEADERS,
     PURGE_HEADERS,
     BucketOptions,
+    WatchOptions,
     bucket_of,
     checked_filter,
     checked_key,
     entry_of,
     operation_of,
+    ordered_options,
     stream_config,
     stream_of,
 )
@@ -89,6 +91,28 @@ def test_marks_are_told_from_values_whoever_set_them(headers: dict[str, str], op
 
 
 def test_an_entry_is_a_message_of_the_bucket() -> None:
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    entry = entry_of("b", "$KV.b.", StoredMessage("KV_b", "$KV.b.a.c", 7, at, 0, Headers(), b"v"))
-    assert (entry.key, entry.value, entry.revision, entry.created, entry.is_value) == ("a.c", b"v", 7, at, True)
+    second_of_1970 = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
+    entry = entry_of("b", "$KV.b.", StoredMessage("KV_b", "$KV.b.a.c", 7, 10**9, Headers(), b"v"))
+    assert (entry.key, entry.value, entry.revision, entry.is_value) == ("a.c", b"v", 7, True)
+    assert entry.created == second_of_1970
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {"deliver_policy": "last_per_subject", "config": {}}),
+        ({"include_history": True}, {"deliver_policy": "all", "config": {}}),
+        ({"updates_only": True, "headers_only": True}, {"deliver_policy": "new", "config": {"headers_only": True}}),
+        ({"from_revision": 7}, {"deliver_policy": "by_start_sequence", "opt_start_seq": 7, "config": {}}),
+    ],
+)
+def test_a_watch_begins_where_it_is_asked_to(options: WatchOptions, expected: dict[str, object]) -> None:
+    assert ordered_options(options) == expected
+
+
+@pytest.mark.parametrize(
+    "options", [{"include_history": True, "updates_only": True}, {"updates_only": True, "from_revision": 7}, {"x": 1}]
+)
+def test_a_watch_that_contradicts_itself_is_refused(options: WatchOptions) -> None:
+    with pytest.raises(UsageError):
+        ordered_options(options)
