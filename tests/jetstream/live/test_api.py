@@ -21,6 +21,7 @@ from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.options import Options
 from tests.jetstream.conftest import VARIANTS
 from tests.jetstream.eventually import eventually
+from tests.jetstream.losing import fragile
 from tests.jetstream.playing import TYPES, Played
 from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf, StartRelay
 from tests.testbed.nats.server import NatsServer
@@ -121,21 +122,13 @@ async def test_a_list_that_lacks_some_names_them_at_its_end(jetstream: JetStream
 async def test_what_changes_nothing_is_asked_again_over_the_next_link_and_what_does_is_not(
     start_nats: StartNats, start_relay: StartRelay
 ) -> None:
-    server = start_nats()
-    relay = start_relay(server.port)
-    async with Connection(relay.url) as connection:
-        jetstream = JetStream(connection)
-        await jetstream.streams.create({"name": "ORDERS"})
-
-        async def sent() -> bool:
-            return not connection.pending_bytes
-
-        with server.frozen():
-            reading = asyncio.create_task(jetstream.streams.info("ORDERS"))
-            writing = asyncio.create_task(jetstream.streams.purge("ORDERS"))
-            await asyncio.sleep(0)  # both begin
-            await eventually(sent, "both sent")
-            relay.cut()
+    async with fragile(start_nats, start_relay) as scene:
+        streams = JetStream(scene.connection).streams
+        await streams.create({"name": "ORDERS"})
+        with scene.server.frozen():
+            reading = asyncio.create_task(streams.info("ORDERS"))
+            writing = asyncio.create_task(streams.purge("ORDERS"))
+            await scene.lose()
             with pytest.raises(LinkError, match=r"stream ORDERS was to be purged.*is not known"):
                 await writing
         assert (await reading).name == "ORDERS"

@@ -19,6 +19,7 @@ from penstock_jetstream.errors import (
 )
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.eventually import eventually
+from tests.jetstream.losing import fragile
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartRelay
 from tests.testbed.nats.server import NatsServer
@@ -27,16 +28,6 @@ from tests.testbed.nats.server import NatsServer
 async def stream(jetstream: JetStream, name: str, **fields: object) -> str:
     await jetstream.streams.create({"name": name, "subjects": [f"{name}.>"], "storage": "memory", **fields})
     return name
-
-
-async def everything_is_sent(connection: Connection) -> None:
-    """Return when nothing of ours waits any more; what the server makes of it is another matter."""
-
-    async def sent() -> bool:
-        return not connection.pending_bytes
-
-    await asyncio.sleep(0)  # tasks that were just made begin
-    await eventually(sent, "everything sent")
 
 
 async def test_a_stream_confirms_what_it_stores(every_jetstream: JetStream, fresh_name: str) -> None:
@@ -151,20 +142,17 @@ async def test_a_lost_link_leaves_open_whether_a_message_was_stored_unless_it_ha
     start_nats: StartNats, start_relay: StartRelay
 ) -> None:
     """The naive way is to publish again in any case, which stores it twice."""
-    server = start_nats()
-    relay = start_relay(server.port)
-    async with Connection(relay.url) as connection, Connection(server.url) as aside:
-        jetstream, name = JetStream(connection), await stream(JetStream(aside), "ORDERS")
-        await jetstream.publish(f"{name}.a")  # so that there is a link, and its inbox is known
-        with server.frozen():
+    async with fragile(start_nats, start_relay) as scene:
+        jetstream = JetStream(scene.connection)
+        name = await stream(jetstream, "ORDERS")
+        with scene.server.frozen():
             unsafe = asyncio.create_task(jetstream.publish(f"{name}.b"))
             safe = asyncio.create_task(jetstream.publish(f"{name}.c", message_id="7"))
-            await everything_is_sent(connection)
-            relay.cut()
+            await scene.lose()
             with pytest.raises(LinkError, match="Whether it was stored is not known"):
                 await unsafe
         assert (await safe).stream == name
-        info = await JetStream(aside).streams.info(name, subjects=">")
+        info = await jetstream.streams.info(name, subjects=">")
         assert info.state.subjects[f"{name}.c"] == 1
 
 
@@ -385,19 +373,15 @@ async def test_a_stream_has_no_more_than_fifty_batches_under_way(jetstream: JetS
 async def test_a_batch_whose_link_is_lost_says_what_became_of_it(
     start_nats: StartNats, start_relay: StartRelay
 ) -> None:
-    server = start_nats()
-    relay = start_relay(server.port)
-    async with Connection(relay.url) as connection:
-        jetstream = JetStream(connection)
+    async with fragile(start_nats, start_relay) as scene:
+        jetstream = JetStream(scene.connection)
         name = await stream(jetstream, "ORDERS", allow_atomic=True)
-        await jetstream.publish_batch(drafts(name, 1))
         for number, fate in ((150, "Nothing of the batch is stored"), (3, "is not known")):
-            await connection.flush()
+            await scene.connection.flush()
             await jetstream.api.level()  # it is asked once per link
-            with server.frozen():
+            with scene.server.frozen():
                 publishing = asyncio.create_task(jetstream.publish_batch(drafts(name, number)))
-                await everything_is_sent(connection)
-                relay.cut()
+                await scene.lose()
                 with pytest.raises(LinkError, match=fate):
                     await publishing
 

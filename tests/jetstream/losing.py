@@ -1,0 +1,39 @@
+"""Losing a link while something is on its way: sent by us, seen by no server, and so of unknown fate."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from penstock_jetstream.transport.connection import Connection
+from tests.jetstream.eventually import eventually
+from tests.testbed.nats.fixtures import StartNats, StartRelay
+from tests.testbed.nats.relay import Relay
+from tests.testbed.nats.server import NatsServer
+
+
+@dataclass
+class Fragile:
+    """A connection through a relay, to a server of its own."""
+
+    server: NatsServer
+    connection: Connection
+    _relay: Relay
+
+    async def lose(self) -> None:
+        """Cut the link once all that waits is sent. Call it while the server is frozen: then nobody answers before."""
+
+        async def sent() -> bool:
+            return not self.connection.pending_bytes
+
+        await asyncio.sleep(0)  # tasks that were just made begin
+        await eventually(sent, "everything sent")
+        self._relay.cut()
+
+
+@asynccontextmanager
+async def fragile(start_nats: StartNats, start_relay: StartRelay) -> AsyncIterator[Fragile]:
+    server = start_nats()
+    relay = start_relay(server.port)
+    async with Connection(relay.url) as connection:
+        yield Fragile(server, connection, relay)
