@@ -148,7 +148,7 @@ class Consuming(Consumption):
             return
         if self._keeper is not None:
             self._keeper.arrived(len(messages), now)
-        self._wake(len(messages))
+        self._waiting.wake(len(messages))
 
     @override
     def _repin(self, action: Pinned | Unpinned) -> None:

@@ -6,7 +6,6 @@ messages (consuming.py) or blocks (lane.py); nor when to pull, or what ends it (
 
 import asyncio
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
@@ -14,6 +13,7 @@ from typing import Self
 from typing_extensions import override
 
 from penstock_jetstream.client.pulling import Pulling, ReportHandler, Source
+from penstock_jetstream.client.waiting import Waiting
 from penstock_jetstream.core.actions import Unsubscribe, Verify
 from penstock_jetstream.core.consume import Consume
 from penstock_jetstream.core.options import ConsumeOptions
@@ -34,10 +34,7 @@ class Consumption(Pulling):
         machine = Consume(options, stream=source.stream, consumer=source.consumer, pin_id=pin_id)
         super().__init__(source, machine, counts_bytes=options.by_bytes, report=report)
         self._exists = exists
-        self._waiters: deque[asyncio.Future[None]] = deque()
-        self._over: asyncio.Future[None] = self._loop.create_future()
-        """Done when nothing more will come; its exception is what ended it."""
-        self._over.add_done_callback(lambda over: over.exception())  # asyncio need not warn of it
+        self._waiting = Waiting()
         self._parting: asyncio.Task[None] | None = None
         self._is_discarding = False
 
@@ -53,7 +50,7 @@ class Consumption(Pulling):
     # What users call
 
     async def __aenter__(self) -> Self:
-        if self._subscription is not None or self._over.done():
+        if self._subscription is not None or self._waiting.is_over:
             raise UsageError("This consumption has begun before.", advice="Make another, as from the same consumer.")
         self._open()
         return self
@@ -68,7 +65,7 @@ class Consumption(Pulling):
     @property
     def is_over(self) -> bool:
         """Tell whether nothing more will come; what is buffered is handed out all the same."""
-        return self._over.done()
+        return self._waiting.is_over
 
     def stop(self) -> None:
         """Ask for no more. What is buffered is given back, and delivered to someone else at once."""
@@ -78,8 +75,8 @@ class Consumption(Pulling):
         self._machine.stop(self._loop.time())
         self._quieten()  # first: what is given back must not be sent here again
         self._discard()
-        if not self._over.done():
-            self._finish(None)
+        if not self._waiting.is_over:
+            self._waiting.end(None)
             self._parting = self._loop.create_task(self._part_and_leave())
 
     def drain(self) -> None:
@@ -88,11 +85,10 @@ class Consumption(Pulling):
 
     async def closed(self) -> None:
         """Wait until nothing more will come, and raise what ended it: stop() and drain() raise nothing."""
-        await asyncio.wait([self._over])
-        self._over.result()
+        await self._waiting.ended()
 
     def _check_begun(self) -> None:
-        if self._subscription is None and not self._over.done():
+        if self._subscription is None and not self._waiting.is_over:
             raise UsageError("This consumption has not begun.", advice="Enter it with `async with` first.")
 
     # Waiting
@@ -100,26 +96,7 @@ class Consumption(Pulling):
     async def more(self) -> bool:
         """Wait until there may be something; False when nothing will come any more."""
         self._account()
-        if self._over.done():
-            self._over.result()
-            return False
-        waiter: asyncio.Future[None] = self._loop.create_future()
-        self._waiters.append(waiter)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
-            else:
-                self._wake(1)  # another may have what this one was woken for
-            raise
-        return True
-
-    def _wake(self, count: int) -> None:
-        for _ in range(min(count, len(self._waiters))):
-            waiter = self._waiters.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
+        return await self._waiting.more()
 
     # Its end
 
@@ -127,16 +104,7 @@ class Consumption(Pulling):
     def _ended(self, error: JetStreamError | None) -> None:
         if isinstance(error, ClosedError):
             self._discard()
-        self._finish(error)
-
-    def _finish(self, error: JetStreamError | None) -> None:
-        if self._over.done():
-            return
-        if error is None:
-            self._over.set_result(None)
-        else:
-            self._over.set_exception(error)
-        self._wake(len(self._waiters))
+        self._waiting.end(error)
 
     @override
     def _begin(self, work: Unsubscribe | Verify) -> None:

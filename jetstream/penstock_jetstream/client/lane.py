@@ -90,7 +90,7 @@ class Lane(Consumption):
             self._give_back(block)
         else:
             self._blocks.append((block, size_bytes))
-            self._wake(1)
+            self._waiting.wake(1)
         self._carry_out(self._machine.arrived(len(block), size_bytes, self._loop.time()))
 
     def _learn_pin(self, block: Block) -> None:

@@ -22,6 +22,7 @@ from penstock_jetstream.client.consumers import Consumers
 from penstock_jetstream.client.message import Message
 from penstock_jetstream.client.pulling import Pulling, ReportHandler, Source, log_report
 from penstock_jetstream.client.streams import Streams
+from penstock_jetstream.client.waiting import Reader, Timer, Waiting
 from penstock_jetstream.core.actions import End, Report, Unsubscribe, Verify, WakeAt
 from penstock_jetstream.core.consume import Consume
 from penstock_jetstream.core.names import checked_name
@@ -93,7 +94,7 @@ def ordering(api: Api, stream: str, **said: Unpack[OrderedKeywords]) -> "Orderin
 _LAST_DELIVERY = re.compile(rb"\r\nNats-Last-Consumer: (\d{1,20})\r\n")
 
 
-class Ordering:
+class Ordering(Reader):
     """All messages of a stream, in order: `async with` begins and ends it, `async for` hands them out.
 
     One task at a time reads. What befalls a consumer is reported, and made good by the next one; an error is raised
@@ -112,21 +113,19 @@ class Ordering:
         self._buffer: deque[Message] = deque()
         self._reading: _Reading | None = None
         self._in_hand: tuple[_Reading, Message] | None = None
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiting = Waiting()
         self._begun: asyncio.Future[None] = self._loop.create_future()
-        self._over: asyncio.Future[None] = self._loop.create_future()
-        for future in (self._begun, self._over):
-            future.add_done_callback(lambda done: done.exception())  # asyncio need not warn of it
+        self._begun.add_done_callback(lambda begun: begun.exception())  # asyncio need not warn of it
         self._requests: set[asyncio.Task[None]] = set()
         self._deletions: set[asyncio.Task[None]] = set()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer = Timer(lambda: self._carry_out(self._machine.tick(self._loop.time())))
         self._stop_listening: Callable[[], None] | None = None
         self._handed_in_turn = 0
 
     # What users call
 
     async def __aenter__(self) -> Self:
-        if self._stop_listening is not None or self._over.done():
+        if self._stop_listening is not None or self._waiting.is_over:
             raise UsageError("This reading in order has begun before.", advice="Call ordered() again for another.")
         self._stop_listening = self._api.connection.listen(self._hear)
         self._carry_out(self._machine.start())
@@ -142,46 +141,30 @@ class Ordering:
     ) -> None:
         await self._close()
 
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Message:
-        message = await self._next()
-        if message is None:
-            raise StopAsyncIteration
-        return message
-
-    async def next(self, timeout_seconds: float) -> Message | None:
-        """Return the next message, or None if none came in time, or none will come any more."""
-        deadline = asyncio.timeout(timeout_seconds)
-        try:
-            async with deadline:
-                return await self._next()
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-            return None
-
     def stop(self) -> None:
         """Hand out no more."""
         self._carry_out(self._machine.stop())
 
     @property
     def is_over(self) -> bool:
-        return self._over.done()
+        return self._waiting.is_over
 
     # Handing out
 
+    @override
     async def _next(self) -> Message | None:
         self._done_with_message()
         if self._handed_in_turn >= BUNCH:
             self._handed_in_turn = 0
             await asyncio.sleep(0)
         while not self._buffer:
-            if self._over.done():
-                self._over.result()
+            if self._waiting.has_waiters:
+                raise UsageError(
+                    "Two tasks read in order at once.", advice="Let one task read; order is lost otherwise."
+                )
+            self._handed_in_turn = 0
+            if not await self._waiting.more():
                 return None
-            await self._wait()
         message = self._buffer.popleft()
         token = message.metadata
         self._machine.handed(token.stream_sequence, token.timestamp_ns)
@@ -195,20 +178,6 @@ class Ordering:
         if self._in_hand is not None:
             (reading, message), self._in_hand = self._in_hand, None
             reading.processed(message)
-
-    async def _wait(self) -> None:
-        if self._waiter is not None:
-            raise UsageError("Two tasks read in order at once.", advice="Let one task read; order is lost otherwise.")
-        self._handed_in_turn = 0
-        self._waiter = self._loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
 
     # What readings and the connection tell
 
@@ -226,7 +195,7 @@ class Ordering:
                 break
             self._buffer.append(message)
         if self._buffer:
-            self._wake()
+            self._waiting.wake(1)
 
     def heartbeat(self, number: int, last_delivery: int) -> None:
         self._carry_out(self._machine.heartbeat(number, last_delivery, self._loop.time()))
@@ -270,7 +239,7 @@ class Ordering:
                 case Report(error):
                     self._on_report(error)
                 case WakeAt(time):
-                    self._wake_at(time)
+                    self._timer.set(time)
                 case End(error):
                     self._finish(error)
 
@@ -322,11 +291,6 @@ class Ordering:
         with suppress(JetStreamError):
             await Consumers(self._api).delete(self._options.stream, name)
 
-    def _wake_at(self, time: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_at(time, lambda: self._carry_out(self._machine.tick(self._loop.time())))
-
     # Its end
 
     def _finish(self, error: JetStreamError | None) -> None:
@@ -334,21 +298,15 @@ class Ordering:
             self._reading.close()
             self._reading = None
         self._buffer.clear()
-        for future in (self._begun, self._over):
-            if future.done():
-                continue
-            if error is None:
-                future.set_result(None)
-            else:
-                future.set_exception(error)
-        self._wake()
+        if not self._begun.done() and error is not None:
+            self._begun.set_exception(error)
+        self._waiting.end(error)
 
     async def _close(self) -> None:
         self.stop()
         if self._stop_listening is not None:
             self._stop_listening()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._timer.cancel()
         if self._deletions:
             await asyncio.wait(self._deletions, timeout=PARTING_SECONDS)
         left = {*self._requests, *self._deletions}

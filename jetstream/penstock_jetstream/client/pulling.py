@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from penstock_jetstream.client.message import Message
+from penstock_jetstream.client.waiting import Timer
 from penstock_jetstream.core import wire
 from penstock_jetstream.core.acks import NAK
 from penstock_jetstream.core.actions import (
@@ -91,7 +92,7 @@ class Pulling(ABC):
         self._inbox = self._connection.new_inbox()
         self._subscription = None
         self._stop_listening: Callable[[], None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer = Timer(self._tick)
         self._arrivals: list[Message] = []
         self._arrived_bytes = 0
 
@@ -121,8 +122,7 @@ class Pulling(ABC):
         """Let go of all that was taken. What the server has sent meanwhile is not waited for: see `_silence`."""
         if self._stop_listening is not None:
             self._stop_listening()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._timer.cancel()
         if self._subscription is not None:
             subscription, self._subscription = self._subscription, None
             with suppress(LinkError):
@@ -212,7 +212,7 @@ class Pulling(ABC):
                 case Pull(number, body):
                     self._pull(number, body)
                 case WakeAt(time):
-                    self._wake_at(time)
+                    self._timer.set(time)
                 case Report(error):
                     self._report(error)
                 case UnsubscribeAfter(messages):
@@ -234,13 +234,7 @@ class Pulling(ABC):
                 perishable=True,
             )
 
-    def _wake_at(self, time: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_at(time, self._tick)
-
     def _tick(self) -> None:
-        self._timer = None
         self._book()
         self._carry_out(self._machine.tick(self._loop.time()))
 
