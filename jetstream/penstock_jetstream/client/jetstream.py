@@ -14,7 +14,9 @@ from penstock_jetstream.client.keyvalue import KeyValue
 from penstock_jetstream.client.ordering import OrderedKeywords, Ordering, ordering
 from penstock_jetstream.client.publisher import Publisher
 from penstock_jetstream.client.publishing import publish, publish_batch
+from penstock_jetstream.client.pushing import Pushing, SubscribeKeywords, pushing
 from penstock_jetstream.client.streams import Streams
+from penstock_jetstream.client.subscribing import PullKeywords, PullSubscription
 from penstock_jetstream.core.account_info import AccountInfo
 from penstock_jetstream.core.publishing import BATCH_LEVEL, Draft, PubAck, PublishOptions, Retry
 from penstock_jetstream.core.requests import prefix
@@ -55,6 +57,18 @@ class JetStream:
     def ordered(self, stream: str, **options: Unpack[OrderedKeywords]) -> Ordering:
         """Return a reading of a stream, which `async with` begins: its messages in order, each once, whatever fails."""
         return ordering(self.api, stream, **options)
+
+    def subscribe(self, subject: str = "", **options: Unpack[SubscribeKeywords]) -> Pushing:
+        """Return a subscription, which `async with` begins: a consumer sends its messages to us.
+
+        By its subject, or stream, the consumer is found or made, and checked to be what is asked for. To pull is the
+        better way for most: `consumer(…).consume()` asks for no more than it can take, and shares its messages.
+        """
+        return pushing(self.api, subject, **options)
+
+    def subscribe_pull(self, subject: str = "", **options: Unpack[PullKeywords]) -> PullSubscription:
+        """Return a pull subscription: `async with` finds or makes the consumer, checks it, and gives a handle on it."""
+        return PullSubscription(self.api, subject, options)
 
     async def account(self) -> AccountInfo:
         """Return what the account uses, what it may use, and the API level of its servers."""

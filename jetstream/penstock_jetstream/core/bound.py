@@ -6,6 +6,7 @@ Knows the checks and their order. Does not know how the consumer was found, or w
 from collections.abc import Mapping
 from typing import Any
 
+from penstock_jetstream.config import CONSUMER, diff
 from penstock_jetstream.core.wanted import Wanted
 from penstock_jetstream.errors import ConsumerMismatchError, DuplicateSubscriptionError
 
@@ -74,32 +75,20 @@ def _check_filter(wanted: Wanted, existing: Mapping[str, Any], where: Mapping[st
 
 def _check_drift(wanted: Wanted, existing: Mapping[str, Any], where: Mapping[str, str]) -> None:
     """Changes are never applied by a subscription, so one that would need them is refused (S-10)."""
+    given = {name: value for name, value in wanted.config.items() if name not in _CHECKED_BY_NAME}
     differences = [
-        f"{name} is {_said(existing.get(name))} there and {_said(value)} here"
-        for name, value in sorted(wanted.config.items())
-        if name not in _CHECKED_BY_NAME and not _same(value, existing.get(name))
+        f"{each.field} is {each.actual!r} there and {each.desired!r} here"
+        for each in diff(CONSUMER, given, existing, given_only=True)
     ]
+    subject = wanted.config.get("deliver_subject")
+    if subject and subject != existing.get("deliver_subject"):
+        differences.append(f"deliver_subject is {existing.get('deliver_subject')!r} there and {subject!r} here")
     if differences:
         raise ConsumerMismatchError(
             f"{_name(where)} is configured otherwise, which a subscription does not change: {'; '.join(differences)}.",
             **where,
             advice="Leave these fields out to take the consumer as it is, or change it by js.consumers.update(…).",
         )
-    given = wanted.config.get("deliver_subject")
-    if given and given != existing.get("deliver_subject"):
-        raise ConsumerMismatchError(
-            f"{_name(where)} delivers to {existing.get('deliver_subject')}; this subscription wants {given}.",
-            **where,
-            advice="Leave deliver_subject out.",
-        )
-
-
-def _same(given: object, existing: object) -> bool:
-    return given == existing or (not given and not existing)
-
-
-def _said(value: object) -> str:
-    return "not set" if value is None else f"{value!r}"
 
 
 def _name(where: Mapping[str, str]) -> str:

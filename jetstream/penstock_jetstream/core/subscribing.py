@@ -15,10 +15,12 @@ from typing import Any
 
 from penstock_jetstream.core import bound
 from penstock_jetstream.core.wanted import Wanted, check_request, new_config
-from penstock_jetstream.errors import NoMatchingStreamError, SubscriptionError
+from penstock_jetstream.errors import ErrorCode, NoMatchingStreamError, SubscriptionError
 
-ALREADY_EXISTS = frozenset({10013, 10105, 10148})
-"""The server's codes for: somebody made a consumer of this name while we were about to."""
+ALREADY_EXISTS = frozenset(
+    {ErrorCode.CONSUMER_NAME_EXISTS, ErrorCode.CONSUMER_EXISTING_ACTIVE, ErrorCode.CONSUMER_ALREADY_EXISTS}
+)
+"""Somebody made a consumer of this name while we were about to."""
 RACES_MAX = 5
 """A consumer that comes and goes as fast as we look is somebody's mistake, which waiting longer does not repair."""
 
@@ -134,10 +136,15 @@ class Subscribing:
             raise error
         return [LookUp(self._stream, self._wanted.consumer)]
 
+    @property
+    def deletes(self) -> bool:
+        """Tell whether the consumer goes when it is over."""
+        return bool(self._made_here) and not self._wanted.keep
+
     def over(self) -> list[Step]:
         """Return what is to be done when nobody listens any more. Asked twice, there is nothing the second time."""
-        name, self._made_here = self._made_here, ""
-        return [Delete(self._stream, name)] if name and not self._wanted.keep else []
+        deletes, name, self._made_here = self.deletes, self._made_here, ""
+        return [Delete(self._stream, name)] if deletes else []
 
     def _look_up_or_create(self) -> list[Step]:
         if self._wanted.consumer:

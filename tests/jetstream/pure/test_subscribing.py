@@ -20,14 +20,15 @@ from penstock_jetstream.core.wanted import HEARTBEAT_NS, Wanted
 from penstock_jetstream.errors import (
     ConsumerMismatchError,
     DuplicateSubscriptionError,
+    ErrorCode,
     NoMatchingStreamError,
     SubscriptionError,
     UsageError,
 )
 
 INBOX = "_INBOX.here"
-NAME_IN_USE = 10013
-EXISTS_OTHERWISE = 10148
+NAME_IN_USE = ErrorCode.CONSUMER_NAME_EXISTS
+EXISTS_OTHERWISE = ErrorCode.CONSUMER_ALREADY_EXISTS
 
 
 def subscribing(**wanted: Any) -> Subscribing:
@@ -245,7 +246,7 @@ class TestABoundConsumer:
     @pytest.mark.requirement("S-10")
     def test_delivers_to_the_subject_that_is_asked_for(self) -> None:
         error = self.refuse(existing(), config={"deliver_subject": "deliver.there"})
-        assert "delivers to deliver.here; this subscription wants deliver.there" in str(error)
+        assert "deliver_subject is 'deliver.here' there and 'deliver.there' here" in str(error)
 
     @pytest.mark.requirement("S-10")
     def test_may_have_anything_of_which_the_caller_said_nothing(self) -> None:
