@@ -4,6 +4,7 @@ Knows how servers are told of each other, and who leads what. Each node is a Nat
 """
 
 import contextlib
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +23,9 @@ FORMING_SECONDS = 60
 ELECTION_SECONDS = 30
 ROUTES_PER_NEIGHBOUR = 4
 """The server's default: a pool of three, and one for the system account. Requests get lost while some are missing."""
+
+PROBE = "penstock-testbed-probe"
+NO_SUITABLE_PEERS = "'err_code': 10005"
 
 LeaderName = Callable[[], str | None]
 """Asks once who leads something; None while no one does."""
@@ -62,6 +66,7 @@ class NatsCluster:
             node.wait_ready(seconds)
         wait_until(self._is_meshed, "routes between all nodes", seconds)
         wait_until(self._is_current, "all nodes current with the meta leader", seconds)
+        wait_until(self._can_place, "a leader that knows what each node can hold", seconds)
 
     def node(self, name: str) -> NatsServer:
         return next(node for node in self.nodes if node.name == name)
@@ -143,6 +148,24 @@ class NatsCluster:
             return False
         followers = _meta_group(self.node(leader)).get("replicas") or []
         return len(followers) == len(self.nodes) - 1 and all(follower["current"] for follower in followers)
+
+    def _can_place(self) -> bool:
+        """Tell whether a stream can have a replica on every node: the leader must have heard of what each has free.
+
+        Nodes say so when they meet, and every ten seconds. What was said before the leader listened is missed.
+        """
+        arguments = self._answering_node().connect_arguments()
+        config = {"name": PROBE, "num_replicas": len(self.nodes), "storage": "memory"}
+        try:
+            request(arguments, f"$JS.API.STREAM.CREATE.{PROBE}", json.dumps(config).encode())
+        except NatsError:  # no one answers while there is no leader
+            return False
+        except RefusedError as refusal:
+            if NO_SUITABLE_PEERS in str(refusal):
+                return False
+            raise
+        request(arguments, f"$JS.API.STREAM.DELETE.{PROBE}")
+        return True
 
 
 def _meta_group(node: NatsServer) -> dict[str, Any]:
