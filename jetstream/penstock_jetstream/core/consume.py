@@ -157,7 +157,8 @@ class Consume:
         self._failure_seen_at_request = 0
         self._needs_whole_buffer = False
         """The next message did not fit what was free of the buffer, but may fit all of it."""
-        self._pin_learnt_at_request = 0
+        self._former_pin_at_request = 0
+        """The requests up to this one may have a former pin: what is said of theirs says nothing of ours."""
 
     @property
     def in_flight(self) -> int:
@@ -216,8 +217,9 @@ class Consume:
         del now
         if pin_id == self.pin_id or self.state is State.ENDED:
             return []
+        if self.pin_id:
+            self._former_pin_at_request = self.requests
         self.pin_id = pin_id
-        self._pin_learnt_at_request = self.requests
         return [Pinned(pin_id)]
 
     # What comes from the user
@@ -382,11 +384,15 @@ class Consume:
             self._wait_until = max(self._wait_until or 0, now + wait_seconds)
 
     def _lose_pin(self, status: Status) -> list[Action]:
-        """Forget the id, unless it was learnt only after the request that is refused had been made (G-09)."""
-        learnt_later = 0 < status.request <= self._pin_learnt_at_request
-        if status.kind is not Kind.WRONG_PIN or not self.pin_id or learnt_later:
+        """Forget the id, unless the request that is refused had a former one (G-09).
+
+        A request that was made without any takes the pin with its first message, and so is refused for it, too.
+        """
+        is_former = 0 < status.request <= self._former_pin_at_request
+        if status.kind is not Kind.WRONG_PIN or not self.pin_id or is_former:
             return []
         self.pin_id = ""
+        self._former_pin_at_request = self.requests
         return [Unpinned()]
 
     def _look_for_silence(self, now: float) -> list[Action]:

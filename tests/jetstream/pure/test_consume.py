@@ -530,6 +530,32 @@ def test_a_pin_that_was_learnt_later_outlives_the_refusal_of_a_former_one() -> N
     assert machine.pin_id == "new"
 
 
+@pytest.mark.requirement("G-08", "G-09")
+def test_the_request_that_took_the_pin_is_refused_for_it_when_it_is_lost() -> None:
+    """It was made without an id, and the server has pinned it since: naive is to keep the pin, and be refused again."""
+    machine = consume(max_messages=10, group="jobs")
+    machine.start(0)
+    machine.arrived(1, SIZE, 1)
+    machine.pinned("abc", 1)
+    actions = machine.status(status("423 Nats-Wrong-Pin-Id", request=1, messages=9), 2)
+    (pull,) = pulls(actions)
+    assert "id" not in pull
+    assert only(Unpinned, actions) == [Unpinned()]
+
+
+@pytest.mark.requirement("G-09")
+def test_a_late_refusal_of_a_lost_pin_does_not_cost_the_next_one() -> None:
+    machine = consume(max_messages=10, group="jobs")
+    machine.start(0)
+    machine.pinned("first", 1)
+    machine.arrived(5, 5 * SIZE, 1)
+    machine.processed(5, 5 * SIZE, 1)
+    machine.status(status("423 Nats-Wrong-Pin-Id", request=1, messages=5), 2)
+    machine.pinned("second", 3)
+    machine.status(status("423 Nats-Pin-Id mismatch", request=2), 3)
+    assert machine.pin_id == "second"
+
+
 @pytest.mark.requirement("G-11")
 def test_requests_that_outlast_the_pin_are_warned_of() -> None:
     assert reported(consume(group="jobs", priority_timeout_seconds=40).start(0)) == ["PinTimeoutError"]
