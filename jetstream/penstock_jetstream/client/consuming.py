@@ -6,8 +6,9 @@ Knows how messages are handed out, and when one counts as processed. Does not kn
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from inspect import isawaitable
 from types import TracebackType
 from typing import Self
 
@@ -21,7 +22,8 @@ from penstock_jetstream.core.actions import Pinned, Unpinned
 from penstock_jetstream.core.options import ConsumeOptions
 from penstock_jetstream.errors import AckWaitOverError, UsageError
 
-MessageHandler = Callable[[Message], Awaitable[None] | None]
+MessageHandler = Callable[[Message], object]
+"""Is called with each message; what it returns is awaited if that is possible."""
 
 LARGEST_BUNCH = 64
 """So many processed messages are accounted for together, at most …"""
@@ -178,7 +180,7 @@ class Consuming(Consumption):
         try:
             async for message in Iteration(self):
                 answer = on_message(message)
-                if answer is not None:
+                if answer is not None and isawaitable(answer):
                     await answer
         finally:
             self.stop()
