@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from penstock_jetstream.client.consumer import Consumer
 from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.client.message import Message
 from penstock_jetstream.core.consumer_info import ConsumerInfo
-from penstock_jetstream.errors import JetStreamError
+from penstock_jetstream.errors import JetStreamError, RetryableError
 from penstock_jetstream.transport.connection import Connection
 
 SECOND = 1_000_000_000
@@ -25,6 +25,7 @@ class Seen:
 
     subject: str
     reply: str
+    header: bytes
     payload: bytes
 
     @property
@@ -38,7 +39,7 @@ class Seen:
 class Scene:
     """A stream with durable pull consumers, and who reads from them."""
 
-    url: str
+    url: str | list[str]
     connection: Connection
     js: JetStream
     stream: str
@@ -98,8 +99,7 @@ class Scene:
         seen: list[Seen] = []
 
         def keep(on: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
-            del header
-            seen.append(Seen(on.decode(), reply.decode(), payload))
+            seen.append(Seen(on.decode(), reply.decode(), header, payload))
 
         async with Connection(self.url) as watcher:
             watcher.subscribe(subject, keep)
@@ -114,11 +114,30 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(url: str, name: str, **stream: Any) -> AsyncIterator[Scene]:  # noqa: ANN401 - the server's own fields
+async def scene(url: str | list[str], name: str, **stream: Any) -> AsyncIterator[Scene]:  # noqa: ANN401 - the server's own fields
     async with Connection(url) as connection:
         js = JetStream(connection)
-        await js.streams.create({"name": name, "subjects": [f"{name}.>"], "storage": "memory", **stream})
+        await create_stream(js, {"name": name, "subjects": [f"{name}.>"], "storage": "memory", **stream})
         yield Scene(url, connection, js, name, [])
+
+
+async def create_stream(js: JetStream, config: dict[str, Any]) -> None:
+    """Create a stream; a cluster that has just formed may take its nodes for offline at first."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            with suppress(RetryableError):
+                await js.streams.create(config)
+                return
+
+
+async def read(messages: AsyncIterable[Message], sequences: set[int], count: int) -> None:
+    """Acknowledge messages until so many different ones were seen."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        async for message in messages:
+            sequences.add(message.metadata.stream_sequence)
+            message.ack()
+            if len(sequences) >= count:
+                return
 
 
 async def until(condition: Callable[[], object]) -> None:

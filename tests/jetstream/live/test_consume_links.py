@@ -1,0 +1,162 @@
+"""Consumptions over links that are cut, silent or gone, and servers that restart: complaints of users, as tests.
+
+Each fails with the naive behaviour that its docstring names.
+"""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.errors import (
+    ConsumerDeletedError,
+    HeartbeatMissedError,
+)
+from penstock_jetstream.transport.connection import Connection
+from penstock_jetstream.transport.events import Connected
+from penstock_jetstream.transport.options import Options
+from tests.jetstream.scene import SECOND, read, scene, until
+from tests.testbed.nats.fixtures import StartNats, StartRelay
+from tests.testbed.nats.server import NatsServer
+
+QUICK: dict[str, Any] = {"expires_seconds": 1.0, "idle_heartbeat_seconds": 0.5}
+"""Pulls whose loss is noticed within a second."""
+
+
+@pytest.mark.requirement("C-52", "C-53", "C-54")
+@pytest.mark.parametrize("how", ["kill", "terminate"])
+async def test_a_restarted_server_is_pulled_from_again(start_nats: StartNats, how: str) -> None:
+    """Naive: the pulls died with the server, nobody makes new ones, and the subscription is silent for ever."""
+    server = start_nats()
+    async with scene(server.url, "S", storage="file") as it:
+        consumer = await it.create(mem_storage=False)
+        await it.fill(10)
+        seen: set[int] = set()
+        async with consumer.consume() as messages:
+            await read(messages, seen, 10)
+            await asyncio.to_thread(getattr(server, how))
+            await asyncio.to_thread(server.start)
+            await it.fill(10)
+            await read(messages, seen, 20)
+
+
+@pytest.mark.requirement("C-53", "C-54")
+async def test_a_link_that_is_cut_again_and_again_costs_no_message(
+    server: NatsServer, start_relay: StartRelay, fresh_name: str
+) -> None:
+    """Naive: a cut between SUB and the pull, or with a pull open, leaves a subscription healthy and silent."""
+    relay = start_relay(server.port)
+    seen: set[int] = set()
+    async with scene(server.url, fresh_name) as it, Connection(relay.url) as shaky:
+        await it.create(ack_wait=SECOND // 4)
+        links = asyncio.Semaphore(0)
+        shaky.listen(lambda event: links.release() if isinstance(event, Connected) else None)
+        js = JetStream(shaky)
+        async with js.consumer(fresh_name, "c").consume(max_messages=5) as messages:
+            reading = asyncio.create_task(read(messages, seen, 30))
+            for _ in range(3):
+                await it.fill(10)
+                relay.cut()
+                await links.acquire()
+            await reading
+    assert seen == set(range(1, 31))
+
+
+@pytest.mark.requirement("C-53")
+async def test_no_pull_is_made_without_a_link(server: NatsServer, start_relay: StartRelay, fresh_name: str) -> None:
+    """Naive: pulls of the time without a link are buffered, and arrive all together when it is back."""
+    relay = start_relay(server.port)
+    async with scene(server.url, fresh_name) as it, Connection(relay.url) as shaky, it.watched_pulls() as pulls:
+        await it.create()
+        async with JetStream(shaky).consumer(fresh_name, "c").consume(max_messages=4) as messages:
+            await until(lambda: pulls)
+            await it.fill(4)
+            await it.until_pending(4)
+            relay.cut(refuse=True)
+            await until(lambda: not shaky.is_connected)
+            iteration = aiter(messages)
+            for _ in range(4):
+                await anext(iteration)
+            fifth = asyncio.ensure_future(anext(iteration))  # all are processed now, and there is room for a pull
+            await asyncio.sleep(0)
+            relay.heal()
+            await it.publish(b"5")
+            assert int((await fifth).data) == 5
+        assert len(pulls) == 2
+
+
+@pytest.mark.requirement("C-52")
+async def test_a_half_open_link_is_noticed_and_replaced(
+    server: NatsServer, start_relay: StartRelay, fresh_name: str
+) -> None:
+    """Naive: a dead peer is believed in for minutes, until PINGs are missed. (0.3 s stand for 3 s here.)"""
+    relay = start_relay(server.port)
+    seen: set[int] = set()
+    options = Options(ping_interval_seconds=0.3)
+    async with scene(server.url, fresh_name) as it, Connection(relay.url, options=options) as shaky:
+        await it.create(ack_wait=SECOND)
+        async with JetStream(shaky).consumer(fresh_name, "c").consume(**QUICK) as messages:
+            await it.fill(5)
+            await read(messages, seen, 5)
+            relay.half_open()
+            began = time.monotonic()
+            await until(lambda: not shaky.is_connected)
+            assert time.monotonic() - began < 1
+            relay.heal()
+            await it.publish(b"6")
+            await read(messages, seen, 6)
+
+
+@pytest.mark.requirement("C-50", "C-51", "X-01")
+async def test_a_server_that_falls_silent_is_reported_and_pulled_from_again(start_nats: StartNats) -> None:
+    """Naive: no alarm, or one that ends it."""
+    server = start_nats()
+    async with scene(server.url, "S") as it:
+        consumer = await it.create()
+        async with consumer.consume(**QUICK) as messages:
+            await it.until_waiting()
+            with server.frozen():
+                await until(lambda: it.reports)
+            assert isinstance(it.reports[0], HeartbeatMissedError)
+            await it.publish(b"1")
+            assert (await anext(aiter(messages))).data == b"1"
+
+
+@pytest.mark.requirement("C-25", "C-50", "C-55", "X-01")
+async def test_a_quiet_stream_is_told_from_a_dead_one_by_its_heartbeats(
+    newest_server: NatsServer, fresh_name: str
+) -> None:
+    """Naive: an alarm at two heartbeats that heartbeats do not reset. Paused consumers have heartbeats, too."""
+    async with scene(newest_server.url, fresh_name) as it, it.watched("_INBOX.>") as seen:
+        consumer = await it.create(pause_until="2100-01-01T00:00:00Z")
+        await it.fill(1)
+        async with consumer.consume(expires_seconds=1.1, idle_heartbeat_seconds=0.5) as messages:
+            await until(lambda: any(b" 408 " in each.header for each in seen))
+            await it.js.consumers.resume(fresh_name, "c")
+            await anext(aiter(messages))
+        beats = [each.header for each in seen if each.header.startswith(b"NATS/1.0 100 Idle Heartbeat\r\n")]
+        assert len(beats) >= 2
+        assert b"Nats-Last-Consumer: 0\r\n" in beats[0]
+        assert b"Nats-Last-Stream: 0\r\n" in beats[0]
+        assert it.reports == []
+
+
+@pytest.mark.requirement("C-54")
+async def test_a_consumer_that_is_gone_after_a_reconnect_ends_it_only_if_so_asked(start_nats: StartNats) -> None:
+    """Naive: a look at the consumer with each reconnect, which a restarting server answers wrongly (ADR-37, 3)."""
+    server = start_nats()
+    async with scene(server.url, "S") as it:  # in memory: it is gone with the server
+        consumer = await it.create()
+        async with consumer.consume(verify_on_reconnect=True) as verifying, consumer.consume() as patient:
+            await it.until_waiting(2)
+            await asyncio.to_thread(server.restart)
+            with pytest.raises(ConsumerDeletedError):
+                await asyncio.wait_for(verifying.closed(), 10)
+            await until(lambda: it.reports)
+            assert not patient.is_over
+            await it.js.streams.create({"name": "S", "subjects": ["S.>"], "storage": "memory"})
+            await it.create()
+            await it.publish(b"back")
+            assert (await anext(aiter(patient))).data == b"back"
