@@ -15,9 +15,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import nats
-from nats.js import JetStreamContext
-
+from penstock_jetstream import Connection, JetStream
 from penstock_operator.local.embedded_nats import EmbeddedNatsError, embedded_nats
 
 REGIONS = ("north", "east", "south", "west")
@@ -43,48 +41,47 @@ def main() -> int:
 
 async def demo(orders: int, port: int | None) -> None:
     with tempfile.TemporaryDirectory(prefix="penstock-demo-") as folder:
-        async with embedded_nats(Path(folder), port) as server:
-            connection = await nats.connect(server.url)
-            version = connection.connected_server_version
-            print(f"NATS {version.major}.{version.minor}.{version.patch} serves at {server.url}\n")
-            jetstream = connection.jetstream(publish_async_max_pending=WINDOW)
-            await jetstream.add_stream(name="ORDERS", subjects=["orders.>"])
-            await publish(jetstream, orders)
-            totals = await consume(jetstream, orders)
+        async with embedded_nats(Path(folder), port) as server, Connection(server.url) as connection:
+            print(f"NATS {connection.server.version} serves at {server.url}\n")
+            js = JetStream(connection)
+            await js.streams.create({"name": "ORDERS", "subjects": ["orders.>"]})
+            await js.consumers.create("ORDERS", {"durable_name": "demo", "max_ack_pending": 10 * BATCH})
+            await publish(js, orders)
+            totals = await consume(js, orders)
             show(totals)
-            await show_accounts(jetstream)
-            await connection.close()
+            await show_accounts(js)
     print("\nThe server has stopped and its folder is gone.")
 
 
-async def publish(jetstream: JetStreamContext, orders: int) -> None:
+async def publish(js: JetStream, orders: int) -> None:
     """Publish without waiting for each confirmation, then check all of them."""
     dice, started = random.Random(7), time.perf_counter()
-    confirmations = []
-    for number in range(orders):
-        region = dice.choice(REGIONS)
-        order = {"id": number, "region": region, "amount": dice.randrange(1, 500)}
-        confirmations.append(await jetstream.publish_async(f"orders.{region}", json.dumps(order).encode()))
-    await asyncio.gather(*confirmations)
+    async with js.publisher(max_in_flight=WINDOW) as publisher:
+        confirmations = []
+        for number in range(orders):
+            region = dice.choice(REGIONS)
+            order = {"id": number, "region": region, "amount": dice.randrange(1, 500)}
+            confirmations.append(await publisher.submit(f"orders.{region}", json.dumps(order).encode()))
+        await asyncio.gather(*confirmations)
     say("published", orders, "all confirmed by the server", started)
 
 
-async def consume(jetstream: JetStreamContext, orders: int) -> Totals:
-    """Pull batches, count, and acknowledge each message once its batch is counted."""
+async def consume(js: JetStream, orders: int) -> Totals:
+    """Take blocks off the lane, count, and settle the messages of a batch once they are counted."""
     totals: Totals = {region: Counter() for region in REGIONS}
-    subscription = await jetstream.pull_subscribe("orders.>", durable="demo", stream="ORDERS")
-    started, seen = time.perf_counter(), 0
-    while seen < orders:
-        batch = await subscription.fetch(min(BATCH, orders - seen), timeout=5)
-        for message in batch:
-            order = json.loads(message.data)
-            totals[order["region"]].update(orders=1, amount=order["amount"])
-        for message in batch[:-1]:
-            await message.ack()
-        await batch[-1].ack_sync()  # the server has this one, and so all before it
-        seen += len(batch)
-    await subscription.unsubscribe()
-    say("consumed", seen, f"in batches of {BATCH}", started)
+    started, seen, replies = time.perf_counter(), 0, list[bytes]()
+    async with js.consumer("ORDERS", "demo").lane() as lane:
+        async for block in lane:
+            for order in map(json.loads, block.payloads):
+                totals[order["region"]].update(orders=1, amount=order["amount"])
+            seen += len(block)
+            replies += block.replies
+            if len(replies) >= BATCH or seen == orders:
+                await lane.settle(replies)
+                replies = []
+            if seen == orders:
+                break
+    say("consumed", seen, f"settled in batches of {BATCH} or a little more", started)
     return totals
 
 
@@ -99,9 +96,9 @@ def show(totals: Totals) -> None:
         print(f"{region:<8}{total['orders']:>8,}{total['amount']:>12,}")
 
 
-async def show_accounts(jetstream: JetStreamContext) -> None:
+async def show_accounts(js: JetStream) -> None:
     """Ask the server what it still holds for us: nothing may be lost on the way."""
-    info = await jetstream.consumer_info("ORDERS", "demo")
+    info = await js.consumers.info("ORDERS", "demo")
     print(f"\n{info.num_pending} orders not delivered, {info.num_ack_pending} not yet acknowledged")
 
 
