@@ -1,36 +1,34 @@
 """A server that is killed in the middle of many messages: each is seen, and each ack is confirmed.
 
-usage: .venv/bin/python -m tests.jetstream.crash [--messages 1000000]
+usage: .venv/bin/python -m tests.jetstream.crash [--messages 1000000] [--by lane]
 
-Publishes numbered messages, consumes them through the client library with acks that the server confirms, kills the
+Publishes numbered messages, consumes them with acks that the server confirms, one by one or by the block, kills the
 server (kill -9) once half of them are confirmed, starts it again, and goes on until the server says that nothing is
 left. Keeps a flag for each message, not a count: what is lost and what comes twice cannot make up for each other.
-Knows the library and the testbed.
+Knows the library's public names and the testbed.
 """
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import click
 
-from penstock_jetstream.client.consuming import Consuming, Extras
-from penstock_jetstream.client.message import Message
-from penstock_jetstream.client.pulling import Source
-from penstock_jetstream.core.options import ConsumeOptions
+from penstock_jetstream import Connection, Consumer, JetStream, PubAck
 from penstock_jetstream.errors import JetStreamError, LinkError, RequestTimeoutError
-from penstock_jetstream.transport.connection import Connection
 from tests.testbed.by_hand import opened_run
 from tests.testbed.nats.server import NatsServer
 
 STREAM, CONSUMER, SUBJECT = "CRASH", "survivor", "crash"
+ACKS_AHEAD = 200
+"""Messages whose acks are on their way at once, where each is confirmed by itself."""
+BUFFERED_MESSAGES = 400
+BUFFERED_BLOCK_MESSAGES = 4_000
 PUBLISHED_AHEAD = 5_000
-WORKERS = 200
-"""So many acks are on their way at once."""
 ACK_WAIT_SECONDS = 3
 CONFIRMATION_SECONDS = 1
 LOOK_SECONDS = 0.1
@@ -45,8 +43,8 @@ class Tally:
 
     messages: int
     deliveries: int = 0
-    unanswered: dict[int, Message] = field(default_factory=dict)
-    """Deliveries whose ack the server did not confirm in time, by the number of the message; the last of each."""
+    unanswered: dict[int, bytes] = field(default_factory=dict)
+    """Ack tokens of deliveries that were not confirmed in time, by the number of the message; the last of each."""
     unanswered_acks: int = 0
     reports: list[JetStreamError] = field(default_factory=list)
 
@@ -56,15 +54,21 @@ class Tally:
         self.half_confirmed = asyncio.Event()
         self._confirmed_count = 0
 
-    def deliver(self, number: int) -> None:
-        self.deliveries += 1
-        self.seen[number] = 1
+    def deliver(self, numbers: Sequence[int]) -> None:
+        self.deliveries += len(numbers)
+        for number in numbers:
+            self.seen[number] = 1
 
-    def confirm(self, number: int) -> None:
-        self._confirmed_count += not self.confirmed[number]
-        self.confirmed[number] = 1
+    def confirm(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            self._confirmed_count += not self.confirmed[number]
+            self.confirmed[number] = 1
         if self._confirmed_count >= self.messages // 2:
             self.half_confirmed.set()
+
+    def miss(self, numbers: Sequence[int], replies: Sequence[bytes]) -> None:
+        self.unanswered.update(zip(numbers, replies, strict=True))
+        self.unanswered_acks += len(numbers)
 
 
 @dataclass(frozen=True)
@@ -91,70 +95,68 @@ class Outcome:
         return self.seen == self.confirmed == self.ack_floor == self.messages and self.left == 0
 
 
-async def survive(server: NatsServer, messages: int) -> Outcome:
+class Ack(Protocol):
+    """Acks what was delivered, and returns when the server has confirmed it."""
+
+    def __call__(self, *, timeout_seconds: float) -> Coroutine[Any, Any, object]: ...
+
+
+Reader = Callable[[Consumer, Tally], Coroutine[Any, Any, None]]
+"""Reads a consumer and has acks confirmed, until it is cancelled."""
+
+
+async def survive(server: NatsServer, messages: int, read: Reader) -> Outcome:
     """Publish, consume, kill and restart on a server that runs; return what it came to."""
     async with Connection(server.url, name="crash") as connection:
+        js = JetStream(connection)
         began = time.monotonic()
-        await create(connection)
-        await publish(connection, messages)
+        await publish(js, messages)
         published = time.monotonic()
+        consumer = await make_consumer(js)
         tally = Tally(messages)
         async with asyncio.TaskGroup() as tasks:
+            reading = tasks.create_task(read(consumer, tally))
             tasks.create_task(kill_and_restart(server, tally.half_confirmed))
-            await consume(connection, tally)
-        info = await ask(connection, f"CONSUMER.INFO.{STREAM}.{CONSUMER}")
+            await until_nothing_is_left(connection, consumer, tally)
+            reading.cancel()
+        info = await consumer.info()
     return Outcome(
         messages,
         sum(tally.seen),
         sum(tally.confirmed),
         tally.deliveries,
         tally.unanswered_acks,
-        info["ack_floor"]["stream_seq"],
-        info["num_pending"] + info["num_ack_pending"],
+        info.ack_floor.stream_sequence,
+        info.num_pending + info.num_ack_pending,
         published - began,
         time.monotonic() - published,
         len(tally.reports),
     )
 
 
-async def ask(connection: Connection, operation: str, body: object = None) -> dict[str, Any]:
-    payload = b"" if body is None else json.dumps(body).encode()
-    answer: dict[str, Any] = json.loads((await connection.request(f"$JS.API.{operation}", payload)).payload)
-    if "error" in answer:
-        raise RuntimeError(f"{operation}: {answer['error']}")
-    return answer
-
-
-async def create(connection: Connection) -> None:
-    await ask(connection, f"STREAM.CREATE.{STREAM}", {"name": STREAM, "subjects": [SUBJECT]})
-    config = {
-        "durable_name": CONSUMER,
-        "ack_policy": "explicit",
-        "ack_wait": ACK_WAIT_SECONDS * SECOND,
-        "max_ack_pending": -1,
-    }
-    await ask(connection, f"CONSUMER.CREATE.{STREAM}.{CONSUMER}", {"stream_name": STREAM, "config": config})
-
-
-async def publish(connection: Connection, messages: int) -> None:
+async def publish(js: JetStream, messages: int) -> None:
     """Store the numbers from 0 up, and return when the stream has confirmed each."""
-    inbox = connection.new_inbox()
-    window = asyncio.Semaphore(PUBLISHED_AHEAD)
+    await js.streams.create({"name": STREAM, "subjects": [SUBJECT]})
     stored = bytearray(messages)
+    acks: deque[asyncio.Future[PubAck]] = deque()
 
-    def confirmed(_subject: bytes, _reply: bytes, _header: bytes, payload: bytes) -> None:
-        stored[json.loads(payload)["seq"] - 1] = 1
-        window.release()
+    def take_down() -> None:
+        while acks and acks[0].done():
+            stored[acks.popleft().result().sequence - 1] = 1
 
-    subscription = connection.subscribe(inbox, confirmed)
-    for number in range(messages):
-        await window.acquire()
-        connection.publish(SUBJECT, b"%d" % number, reply=inbox)
-    for _ in range(PUBLISHED_AHEAD):
-        await window.acquire()
-    subscription.unsubscribe()
+    async with js.publisher(max_in_flight=PUBLISHED_AHEAD) as publisher:
+        for number in range(messages):
+            acks.append(await publisher.submit(SUBJECT, b"%d" % number))
+            take_down()
+    take_down()
     if sum(stored) != messages:
         raise RuntimeError(f"Of {messages} messages {sum(stored)} were stored")
+
+
+async def make_consumer(js: JetStream) -> Consumer:
+    config = {"durable_name": CONSUMER, "ack_policy": "explicit", "ack_wait": ACK_WAIT_SECONDS * SECOND}
+    await js.consumers.create(STREAM, {**config, "max_ack_pending": -1})
+    return js.consumer(STREAM, CONSUMER)
 
 
 async def kill_and_restart(server: NatsServer, when: asyncio.Event) -> None:
@@ -163,39 +165,42 @@ async def kill_and_restart(server: NatsServer, when: asyncio.Event) -> None:
     await asyncio.to_thread(server.start)
 
 
-async def consume(connection: Connection, tally: Tally) -> None:
-    async with consuming(connection, tally) as messages, asyncio.TaskGroup() as workers:
-        for _ in range(WORKERS):
-            workers.create_task(work(messages, tally))
-        await until_nothing_is_left(connection, tally)
-        messages.stop()
+async def read_messages(consumer: Consumer, tally: Tally) -> None:
+    """Have each message confirmed by itself, many at once."""
+    messages = consumer.consume(
+        max_messages=BUFFERED_MESSAGES, on_report=tally.reports.append, ack_wait_seconds=ACK_WAIT_SECONDS
+    )
+
+    async def work() -> None:
+        async for message in messages:
+            await settle([message.data], [message.raw_reply], message.double_ack, tally)
+
+    async with messages, asyncio.TaskGroup() as workers:
+        for _ in range(ACKS_AHEAD):
+            workers.create_task(work())
 
 
-@asynccontextmanager
-async def consuming(connection: Connection, tally: Tally) -> AsyncIterator[Consuming]:
-    source = Source(connection, STREAM, CONSUMER, f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{CONSUMER}")
-    extras = Extras(on_report=tally.reports.append, ack_wait_seconds=ACK_WAIT_SECONDS)
-
-    async def exists() -> bool:
-        return True
-
-    options = ConsumeOptions.for_worker(max_messages=2 * WORKERS)
-    async with Consuming(source, options, extras, exists) as messages:
-        yield messages
+async def read_blocks(consumer: Consumer, tally: Tally) -> None:
+    """Have each block confirmed as a whole."""
+    async with consumer.lane(max_messages=BUFFERED_BLOCK_MESSAGES, on_report=tally.reports.append) as lane:
+        async for block in lane:
+            await settle(block.payloads, block.replies, partial(lane.settle, block.replies), tally)
 
 
-async def work(messages: Consuming, tally: Tally) -> None:
-    async for message in messages:
-        number = int(message.data)
-        tally.deliver(number)
-        if await is_confirmed(message):
-            tally.confirm(number)
-        else:
-            tally.unanswered[number] = message
-            tally.unanswered_acks += 1
+READERS: dict[str, Reader] = {"message": read_messages, "lane": read_blocks}
 
 
-async def is_confirmed(message: Message) -> bool:
+async def settle(payloads: Sequence[bytes], replies: Sequence[bytes], ack: Ack, tally: Tally) -> None:
+    """Ack messages that were delivered together, and take down whether the server has confirmed it."""
+    numbers = [int(payload) for payload in payloads]
+    tally.deliver(numbers)
+    if await is_confirmed(ack):
+        tally.confirm(numbers)
+    else:
+        tally.miss(numbers, replies)
+
+
+async def is_confirmed(ack: Ack) -> bool:
     """Ack, and tell whether the server has confirmed it; if the link is lost meanwhile, no one knows, so ack again.
 
     A server that was killed has forgotten what it had not written down yet. It does not answer acks of what it thinks
@@ -203,7 +208,7 @@ async def is_confirmed(message: Message) -> bool:
     """
     while True:
         try:
-            await message.double_ack(CONFIRMATION_SECONDS)
+            await ack(timeout_seconds=CONFIRMATION_SECONDS)
         except LinkError:
             continue
         except RequestTimeoutError:
@@ -211,13 +216,13 @@ async def is_confirmed(message: Message) -> bool:
         return True
 
 
-async def until_nothing_is_left(connection: Connection, tally: Tally) -> None:
+async def until_nothing_is_left(connection: Connection, consumer: Consumer, tally: Tally) -> None:
     """Return when each ack is confirmed, and the server has nothing to deliver and waits for no ack."""
     deliveries, changed_at = 0, time.monotonic()
     while True:
         await asyncio.sleep(LOOK_SECONDS)
-        if tally.half_confirmed.is_set() and await has_nothing_left(connection):
-            await ask_again(tally)
+        if tally.half_confirmed.is_set() and await has_nothing_left(consumer):
+            await ask_again(connection, tally)
             if all(tally.confirmed):
                 return
         if tally.deliveries != deliveries:
@@ -226,29 +231,31 @@ async def until_nothing_is_left(connection: Connection, tally: Tally) -> None:
             raise TimeoutError(f"Nothing has come for {PATIENCE_SECONDS} s: {sum(tally.confirmed)} are confirmed")
 
 
-async def ask_again(tally: Tally) -> None:
-    """Have acks confirmed whose confirmation was only late: the server waits for none, so it has them."""
-    for number, message in tally.unanswered.items():
-        if not tally.confirmed[number] and await is_confirmed(message):
-            tally.confirm(number)
-
-
-async def has_nothing_left(connection: Connection) -> bool:
+async def has_nothing_left(consumer: Consumer) -> bool:
     try:
-        info = await ask(connection, f"CONSUMER.INFO.{STREAM}.{CONSUMER}")
-    except JetStreamError:  # it is dead, or has not come back to all of itself
+        info = await consumer.info()
+    except JetStreamError:  # the server is dead, or has not come back to all of itself
         return False
-    return not info["num_pending"] + info["num_ack_pending"]
+    return not info.num_pending + info.num_ack_pending
+
+
+async def ask_again(connection: Connection, tally: Tally) -> None:
+    """Have acks confirmed whose confirmation was only late: the server waits for none, so it has them."""
+    for number, reply in tally.unanswered.items():
+        if not tally.confirmed[number]:
+            await connection.request(reply.decode(), b"+ACK")
+            tally.confirm([number])
 
 
 @click.command()
 @click.option("--messages", default=1_000_000, show_default=True)
-def main(messages: int) -> None:
+@click.option("--by", type=click.Choice(list(READERS)), default="message", show_default=True)
+def main(messages: int, by: str) -> None:
     """Kill a server in the middle of many messages, and show what became of each."""
     with opened_run():
         server = NatsServer()
         server.start()
-        outcome = asyncio.run(survive(server, messages))
+        outcome = asyncio.run(survive(server, messages, READERS[by]))
         server.close()
     click.echo(report(outcome))
     if not outcome.is_complete:

@@ -9,9 +9,9 @@ MESSAGES = 20_000
 
 
 @pytest.mark.requirement("C-53", "C-54")
-@pytest.mark.parametrize("js_ack_fc_v2", [False, True], ids=["v1", "v2"])
+@pytest.mark.parametrize(("by", "js_ack_fc_v2"), [("message", False), ("lane", True)])
 async def test_after_kill_9_every_message_is_seen_and_every_ack_confirmed(
-    start_nats: StartNats, *, js_ack_fc_v2: bool
+    start_nats: StartNats, by: str, *, js_ack_fc_v2: bool
 ) -> None:
-    outcome = await crash.survive(start_nats(js_ack_fc_v2=js_ack_fc_v2), MESSAGES)
+    outcome = await crash.survive(start_nats(js_ack_fc_v2=js_ack_fc_v2), MESSAGES, crash.READERS[by])
     assert outcome.is_complete, crash.report(outcome)
