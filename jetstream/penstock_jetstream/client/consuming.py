@@ -17,7 +17,7 @@ from typing_extensions import override
 from penstock_jetstream.client.consumption import Consumption, Exists
 from penstock_jetstream.client.keeping import Keeper
 from penstock_jetstream.client.message import Message
-from penstock_jetstream.client.pulling import ReportHandler, Source, log_report
+from penstock_jetstream.client.pulling import ReportHandler, Source, guarded, log_report
 from penstock_jetstream.core.actions import Pinned, Unpinned
 from penstock_jetstream.core.options import ConsumeOptions
 from penstock_jetstream.errors import AckWaitOverError, UsageError
@@ -126,6 +126,12 @@ class Consuming(Consumption):
             self._account()
         return is_time
 
+    def left(self, message: Message) -> None:
+        """A loop was left with this message in hand: nobody will say any more that it is done with it."""
+        if not self._over.done() and not self._loop.is_closed():
+            self.done_with(message)
+            self._account()
+
     def next_message(self) -> Message:
         """Return the next of those in the buffer, which is not empty."""
         if self._keeper is not None:
@@ -156,9 +162,9 @@ class Consuming(Consumption):
     def _repin(self, action: Pinned | Unpinned) -> None:
         super()._repin(action)
         if isinstance(action, Pinned) and self._extras.on_pinned is not None:
-            self._extras.on_pinned(action.pin_id)
+            guarded(self._extras.on_pinned)(action.pin_id)
         elif isinstance(action, Unpinned) and self._extras.on_unpinned is not None:
-            self._extras.on_unpinned()
+            guarded(self._extras.on_unpinned)()
 
     @override
     def _account(self) -> None:
@@ -222,6 +228,5 @@ class Iteration:
         return self._in_hand
 
     def __del__(self) -> None:
-        """A loop that was left is done with the message that it had."""
         if self._in_hand is not None:
-            self._consuming.done_with(self._in_hand)
+            self._consuming.left(self._in_hand)

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import ParamSpec
 
 from penstock_jetstream.client.message import Message
 from penstock_jetstream.client.waiting import Timer
@@ -31,11 +32,20 @@ from penstock_jetstream.core.consume import Consume
 from penstock_jetstream.core.fetch import Fetch
 from penstock_jetstream.core.headers import Headers, HeadersLike
 from penstock_jetstream.core.pulls import reply_to, request_number
+from penstock_jetstream.core.session import denied_publish, denied_subscription
 from penstock_jetstream.core.sizes import PIN_HEADER, pin_id
 from penstock_jetstream.core.statuses import read_status
-from penstock_jetstream.errors import ClosedError, JetStreamError, LinkError, ProtocolError, RequestTimeoutError
+from penstock_jetstream.errors import (
+    AuthenticationError,
+    ClosedError,
+    JetStreamError,
+    LinkError,
+    ProtocolError,
+    RequestTimeoutError,
+)
 from penstock_jetstream.transport.connection import Connection
-from penstock_jetstream.transport.events import Closed, Connected, Disconnected, LinkEvent
+from penstock_jetstream.transport.events import Closed, Connected, Disconnected, LinkEvent, ServerReported
+from penstock_jetstream.transport.events import report as report_failure
 from penstock_jetstream.transport.subscriptions import Subscription
 
 logger = logging.getLogger("penstock_jetstream")
@@ -72,6 +82,21 @@ class Source:
                 self.connection.send(wire.publish_same(replies, NAK))
 
 
+P = ParamSpec("P")
+
+
+def guarded(callback: Callable[P, object]) -> Callable[P, None]:
+    """Return a user's function as one that does not raise: what it raises must not keep us from our own work."""
+
+    def call(*arguments: P.args, **named: P.kwargs) -> None:
+        try:
+            callback(*arguments, **named)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is the user's
+            report_failure(f"{getattr(callback, '__name__', 'A callback')} failed.", problem)
+
+    return call
+
+
 def log_report(error: JetStreamError) -> None:
     """What becomes of reports that no one asked for."""
     logger.warning("%s", error)
@@ -86,10 +111,11 @@ class Pulling(ABC):
         self.source = source
         self._machine = machine
         self._counts_bytes = counts_bytes
-        self._report = report
+        self._report = guarded(report)
         self._connection = source.connection
         self._loop = asyncio.get_running_loop()
         self._inbox = self._connection.new_inbox()
+        self._answers = f"{self._inbox}.*"
         self._subscription = None
         self._stop_listening: Callable[[], None] | None = None
         self._timer = Timer(self._tick)
@@ -111,8 +137,8 @@ class Pulling(ABC):
         """Begin what takes a while."""
 
     def _open(self) -> None:
+        self._subscription = self._subscribe(self._answers)
         self._stop_listening = self._connection.listen(self._hear)
-        self._subscription = self._subscribe(f"{self._inbox}.*")
         self._carry_out(self._machine.start(self._loop.time(), connected=self._connection.is_connected))
 
     def _subscribe(self, subject: str) -> Subscription:
@@ -191,18 +217,33 @@ class Pulling(ABC):
             case Disconnected():
                 self._book()
                 self._carry_out(self._machine.disconnected(self._loop.time()))
+            case ServerReported(text):
+                if denied_publish(text) == self.source.subject or denied_subscription(text) == self._answers:
+                    self._abandon(self._denied(text))
             case Closed():
-                self._machine.stop(self._loop.time())
-                self._leave()
-                self._ended(
-                    ClosedError(
-                        f"The connection was closed while consumer {self.source.consumer} of stream "
-                        f"{self.source.stream} was read.",
-                        advice="Stop consuming first, or leave its `async with` before that of the connection.",
-                    )
-                )
+                self._abandon(self._unconnected())
             case _:
                 pass
+
+    def _abandon(self, error: JetStreamError) -> None:
+        self._machine.stop(self._loop.time())
+        self._end(error)
+
+    def _denied(self, text: str) -> AuthenticationError:
+        return AuthenticationError(
+            f"The server does not let this user pull from {self._place}: {text}.",
+            advice=f"Allow it to publish to {self.source.subject}, and to subscribe below the inbox prefix.",
+        )
+
+    def _unconnected(self) -> ClosedError:
+        return ClosedError(
+            f"The connection was closed while {self._place} was read.",
+            advice="Stop consuming first, or leave its `async with` before that of the connection.",
+        )
+
+    @property
+    def _place(self) -> str:
+        return f"consumer {self.source.consumer} of stream {self.source.stream}"
 
     # What the machine wants
 

@@ -120,5 +120,14 @@ def is_permission(text: str) -> bool:
 
 def denied_publish(text: str) -> str | None:
     """Return the subject that we may not publish to, if that is what the server says."""
+    return _denied(text, "publish")
+
+
+def denied_subscription(text: str) -> str | None:
+    """Return the subject that we may not subscribe to, if that is what the server says."""
+    return _denied(text, "subscription")
+
+
+def _denied(text: str, what: str) -> str | None:
     found = _DENIED.search(text)
-    return found[2] if found and found[1].lower() == "publish" else None
+    return found[2] if found and found[1].lower() == what else None

@@ -13,7 +13,7 @@ from penstock_jetstream.errors import (
     PushBasedError,
     UsageError,
 )
-from tests.jetstream.scene import Scene, scene, until
+from tests.jetstream.scene import SECOND, Scene, scene, until
 from tests.testbed.nats.server import NatsServer
 
 
@@ -460,3 +460,33 @@ async def test_nothing_of_a_consumption_is_left_when_it_was_left(server: NatsSer
 async def subscriptions(it: Scene) -> int:
     """Return how many subscriptions the connection has left."""
     return len(list(it.connection._subscriptions))  # noqa: SLF001 - nothing else shows what would be a leak
+
+
+@pytest.mark.requirement("C-04")
+async def test_a_drained_consumption_ends_even_if_its_last_message_is_the_last_that_is_wanted(
+    server: NatsServer, fresh_name: str
+) -> None:
+    """Naive: it waits for the last message to be processed, which no further question tells."""
+    async with scene(server.url, fresh_name) as it:
+        consumer = await it.create()
+        await it.fill(100)
+        async with consumer.consume() as messages:
+            await it.until_pending(100)
+            messages.drain()
+            assert await numbers(messages, 100) == list(range(1, 101))
+            await messages.closed()
+
+
+@pytest.mark.requirement("V-08", "P-16")
+async def test_a_consumption_keeps_a_consumer_alive_that_the_server_drops_when_idle(
+    server: NatsServer, fresh_name: str
+) -> None:
+    async with scene(server.url, fresh_name) as it:
+        fields = {"ack_policy": "explicit", "inactive_threshold": SECOND // 10}
+        for name in ("c", "idle1", "idle2"):
+            await it.js.consumers.create(fresh_name, {"name": name, **fields})
+        async with it.consumer().consume(max_messages=10) as messages:
+            while {name async for name in it.js.consumers.names(fresh_name)} != {"c"}:
+                pass
+            await it.fill(1)
+            assert await numbers(messages, 1) == [1]

@@ -1,15 +1,22 @@
 """What users of other clients complain of, as tests: each fails with the naive behaviour that its docstring names."""
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.errors import (
+    AuthenticationError,
+    JetStreamError,
     MessageTooLargeError,
     NoLeaderOrMissingError,
     RequestRefusedError,
 )
 from penstock_jetstream.transport.connection import Connection
+from penstock_jetstream.transport.identity import UserPassword
 from tests.jetstream.scene import read, scene, until
+from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 
 # Consumers that are missing, or refuse
@@ -140,3 +147,52 @@ async def test_a_reset_under_load_is_no_error(newest_server: NatsServer, fresh_n
         assert set(numbers) == set(range(1, 301))
         assert len(numbers) >= 300 + 80
         assert it.reports == []
+
+
+# Users who may not, and callbacks that fail
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [{"publish": {"deny": "$JS.API.CONSUMER.MSG.NEXT.>"}}, {"subscribe": {"deny": "_INBOX.*.*"}}],
+    ids=["pulls", "inboxes"],
+)
+async def test_a_user_who_may_not_pull_is_told_so_at_once(start_nats: StartNats, forbidden: dict[str, Any]) -> None:
+    """Naive: the server says so on the connection, where nobody connects it with the pull that is waited for."""
+    users = [{"user": "me", "password": "secret", "permissions": forbidden}, {"user": "other", "password": "secret"}]
+    server = start_nats(extra={"authorization": {"users": users}})
+    async with Connection(server.url, auth=UserPassword("me", "secret")) as connection:
+        consumer = JetStream(connection).consumer("S", "c")
+        with pytest.raises(AuthenticationError, match="does not let this user pull from consumer c of stream S"):
+            await consumer.fetch(1, expires_seconds=60)
+        async with consumer.consume() as messages:
+            with pytest.raises(AuthenticationError, match="Allow it to publish to"):
+                await anext(aiter(messages))
+
+
+async def test_a_report_callback_that_fails_does_not_keep_pulls_from_being_made(
+    server: NatsServer, fresh_name: str
+) -> None:
+    """Naive: its exception comes up where the next pull was about to be made."""
+    failures: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+
+    def fail(error: JetStreamError) -> None:
+        raise LookupError(error.sentence)
+
+    async with scene(server.url, fresh_name) as it:
+        await it.fill(1)
+        async with it.consumer().consume(on_report=fail) as messages:
+            await until(lambda: failures)
+            await it.create()
+            await anext(aiter(messages))
+    assert isinstance(failures[0]["exception"], LookupError)
+
+
+async def test_reports_that_nobody_asked_for_are_logged(
+    server: NatsServer, fresh_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with scene(server.url, fresh_name) as it, it.js.consumer(fresh_name, "missing").consume():
+        await until(lambda: caplog.records)
+    assert caplog.records[0].name == "penstock_jetstream"
+    assert f"Nobody answers for consumer missing of stream {fresh_name}" in caplog.messages[0]
