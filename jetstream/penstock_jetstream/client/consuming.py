@@ -128,7 +128,7 @@ class Consuming(Consumption):
 
     def left(self, message: Message) -> None:
         """A loop was left with this message in hand: nobody will say any more that it is done with it."""
-        if not self._over.done() and not self._loop.is_closed():
+        if not self._waiting.is_over and not self._loop.is_closed():
             self.done_with(message)
             self._account()
 
