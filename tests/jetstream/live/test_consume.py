@@ -206,10 +206,11 @@ async def test_leaving_with_an_exception_cancels_the_callback(server: NatsServer
     async with scene(server.url, fresh_name) as it:
         consumer = await it.create()
         await it.fill(1)
-        was_cancelled = asyncio.Event()
+        began, was_cancelled = asyncio.Event(), asyncio.Event()
 
         async def handle(message: Message) -> None:
             del message
+            began.set()
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
@@ -218,7 +219,7 @@ async def test_leaving_with_an_exception_cancels_the_callback(server: NatsServer
 
         with pytest.raises(LookupError):  # noqa: PT012 - it is raised in the block
             async with consumer.consume(handle):
-                await it.until_pending(1)
+                await began.wait()
                 raise LookupError
         assert was_cancelled.is_set()
 
