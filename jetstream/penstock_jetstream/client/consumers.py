@@ -11,6 +11,7 @@ from typing import Any
 from penstock_jetstream.client.api import Api
 from penstock_jetstream.core import consumer_requests as requests
 from penstock_jetstream.core.consumer_info import ConsumerInfo, Pause, Reset
+from penstock_jetstream.core.facts import Facts
 from penstock_jetstream.errors import MissingError, ProtocolError
 
 _RESET_LEVEL = 4
@@ -91,7 +92,7 @@ class Consumers:
             config = await self._still_durable(stream, config)
         request = requests.create(stream, config, action, pedantic=pedantic)
         info = ConsumerInfo.read(await self._api.ask(request))
-        if not requests.has_filters(info.config, config):
+        if not requests.has_filters(Facts(info.config, request.object), config):
             raise ProtocolError(
                 f"Consumer {info.name} of stream {stream} was {request.operation} without the filters asked for.",
                 advice="It delivers other messages than you want: delete it. The server may be too old for them.",

@@ -137,7 +137,9 @@ class _Inbox:
         return answer and (answer[0], Headers.parse(answer[1]), answer[2])
 
     def _arrived(self, subject: bytes, _: bytes, header: bytes, payload: bytes) -> None:
-        self._add((int(subject.rpartition(b".")[2]), header, payload))
+        page = subject.rpartition(b".")[2]
+        if page.isdigit():  # anyone can send to an inbox
+            self._add((int(page), header, payload))
 
     def _link_changed(self, event: LinkEvent) -> None:
         match event:

@@ -48,24 +48,23 @@ class KeyValue:
                 yield bucket
 
     def _bucket(self, name: str, info: StreamInfo) -> Bucket:
-        if info.config.get("max_msgs_per_subject", -1) < 1:
+        config = Facts(info.config, f"config of stream {info.name}")
+        if config.number("max_msgs_per_subject", -1) < 1:
             raise UsageError(
                 f"Stream {info.name} has the name of a bucket, and is none: it has no max_msgs_per_subject.",
                 advice="Set that, or give the bucket another name.",
             )
-        return Bucket(self._jetstream, name, self._place(name, info))
+        return Bucket(self._jetstream, name, self._place(name, config))
 
-    def _place(self, name: str, info: StreamInfo) -> Place:
+    def _place(self, bucket: str, config: Facts) -> Place:
         """Find where to read and write. A mirror of a bucket has the subjects of its origin, and is written there."""
-        prefix, api_prefix = self._jetstream.api.prefix, ""
-        read_prefix = subject_prefix(name)
-        if prefix != DEFAULT_PREFIX:
-            api_prefix = f"{prefix}."
-        if "mirror" in info.config:
-            mirror = Facts(info.config, f"config of {info.name}").object("mirror")
-            read_prefix = subject_prefix(bucket_of(mirror.text("name")) or name)
+        prefix = self._jetstream.api.prefix
+        api_prefix = "" if prefix == DEFAULT_PREFIX else f"{prefix}."
+        read_prefix = subject_prefix(bucket)
+        if (mirror := config.optional("mirror")) is not None:
+            read_prefix = subject_prefix(bucket_of(mirror.text("name")) or bucket)
             external = mirror.optional("external")
             if external is not None and "api" in external:
                 api_prefix = f"{external.text('api')}."
-        is_direct = bool(info.config.get("allow_direct") or info.config.get("mirror_direct"))
-        return Place(info.name, read_prefix, api_prefix + read_prefix, is_direct)
+        is_direct = config.flag("allow_direct") or config.flag("mirror_direct")
+        return Place(stream_of(bucket), read_prefix, api_prefix + read_prefix, is_direct)

@@ -118,9 +118,12 @@ class Publisher:
             self._nobody_answered(reply, flight)
             return
         try:
-            self._land(reply).set_result(PubAck.read(payload, flight.draft.subject))
+            ack = PubAck.read(payload, flight.draft.subject)
         except JetStreamError as problem:
-            flight.ack.set_exception(problem)
+            self._fail(reply, problem)
+        else:
+            if waiting := self._land(reply):
+                waiting.set_result(ack)
 
     def _nobody_answered(self, reply: bytes, flight: _Flight) -> None:
         again = self._retry.next_attempt(flight.attempts, self._loop.time(), flight.deadline)
@@ -171,10 +174,11 @@ class Publisher:
             self._fail(reply, ClosedError(sentence.format(flight.draft.subject), advice=_UNKNOWN))
 
     def _fail(self, reply: bytes, problem: JetStreamError) -> None:
-        self._land(reply).set_exception(problem)
+        if waiting := self._land(reply):
+            waiting.set_exception(problem)
 
-    def _land(self, reply: bytes) -> "asyncio.Future[PubAck]":
-        """Take a message off the list, and let another one go."""
+    def _land(self, reply: bytes) -> "asyncio.Future[PubAck] | None":
+        """Take a message off the list, and let another one go. Return who waits for it: None if nobody does any more."""
         ack = self._flights.pop(reply).ack
         self._landed.set()
-        return ack if not ack.cancelled() else self._loop.create_future()
+        return None if ack.cancelled() else ack

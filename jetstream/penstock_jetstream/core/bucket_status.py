@@ -6,6 +6,7 @@ Knows which facts of a stream are which of a bucket. Does not know how they are 
 from dataclasses import dataclass, field
 from typing import Self
 
+from penstock_jetstream.core.facts import Facts
 from penstock_jetstream.core.stream_info import StreamInfo
 from penstock_jetstream.core.times import NANOSECONDS_PER_SECOND
 
@@ -30,17 +31,17 @@ class BucketStatus:
 
     @classmethod
     def of(cls, bucket: str, info: StreamInfo) -> Self:
-        config = info.config
+        config = Facts(info.config, f"config of bucket {bucket}")
         return cls(
             bucket=bucket,
             values=info.state.messages,
             size_bytes=info.state.size_bytes,
-            history=config.get("max_msgs_per_subject", 1),
-            ttl_seconds=config.get("max_age", 0) / NANOSECONDS_PER_SECOND,
-            limit_marker_ttl_seconds=config.get("subject_delete_marker_ttl", 0) / NANOSECONDS_PER_SECOND,
-            storage=config.get("storage", "file"),
-            replicas=config.get("num_replicas", 1),
-            is_compressed=config.get("compression", "none") != "none",
-            has_ttl_per_key=config.get("allow_msg_ttl", False),
+            history=config.number("max_msgs_per_subject", 1),
+            ttl_seconds=config.number("max_age", 0) / NANOSECONDS_PER_SECOND,
+            limit_marker_ttl_seconds=config.number("subject_delete_marker_ttl", 0) / NANOSECONDS_PER_SECOND,
+            storage=config.text("storage", "file"),
+            replicas=config.number("num_replicas", 1),
+            is_compressed=config.text("compression", "none") != "none",
+            has_ttl_per_key=config.flag("allow_msg_ttl"),
             info=info,
         )

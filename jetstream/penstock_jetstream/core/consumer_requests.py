@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from penstock_jetstream.config import CONSUMER
+from penstock_jetstream.core.facts import Facts
 from penstock_jetstream.core.names import checked_name
 from penstock_jetstream.core.requests import Request
 from penstock_jetstream.core.subjects import has_wildcards
@@ -83,23 +84,22 @@ def endangers_durability(config: Mapping[str, Any], action: Action) -> bool:
     return action != "create" and not config.get("durable_name") and bool(config.get("name"))
 
 
-def has_filters(config: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def has_filters(stored: Facts, wanted: Mapping[str, Any]) -> bool:
     """Tell whether a consumer has the filters that were asked for: a server that knows none drops them (X-05)."""
-    return _filters(config) == _filters(wanted)
-
-
-def _filters(config: Mapping[str, Any]) -> frozenset[str]:
-    single = config.get("filter_subject")
-    return frozenset([*(config.get("filter_subjects") or ()), *([single] if single else ())])
+    single = stored.text("filter_subject", "")
+    filters = {*stored.texts("filter_subjects"), *([single] if single else ())}
+    asked = wanted.get("filter_subject")
+    return filters == {*(wanted.get("filter_subjects") or ()), *([asked] if asked else ())}
 
 
 def _create_subject(stream: str, name: str, config: Mapping[str, Any]) -> str:
     """Say in the subject what fits there, as permissions look there: not several filters (10137), nor wildcards."""
     if not name:
         return f"CONSUMER.CREATE.{stream}"
-    single = config.get("filter_subject") or ""
-    fits = single and not config.get("filter_subjects") and not has_wildcards(single)
-    return f"CONSUMER.CREATE.{stream}.{name}" + (f".{single}" if fits else "")
+    single = config.get("filter_subject")
+    if not isinstance(single, str) or not single or config.get("filter_subjects") or has_wildcards(single):
+        return f"CONSUMER.CREATE.{stream}.{name}"
+    return f"CONSUMER.CREATE.{stream}.{name}.{single}"
 
 
 def _sendable(config: Mapping[str, Any], action: Action) -> Mapping[str, Any]:
@@ -117,6 +117,8 @@ def _name_of(config: Mapping[str, Any]) -> str:
             f"A consumer has the name {name} and the durable_name {durable}.", advice="Give one, or the same twice."
         )
     either = durable or name
+    if not isinstance(either, str):
+        raise UsageError(f"A consumer's name is {either!r}.", advice="A name is a string.")
     return checked_name(either, "consumer") if either else ""
 
 

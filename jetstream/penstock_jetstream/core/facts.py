@@ -23,7 +23,7 @@ _KINDS: Mapping[type, str] = {
     list: "a list",
 }
 _Value = TypeVar("_Value", str, int, bool, dict[str, Any], list[Any])
-_Entry = TypeVar("_Entry", str, int)
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 64) - 1
 
 
 class Facts:
@@ -43,7 +43,7 @@ class Facts:
 
     def number(self, name: str, default: int | None = None) -> int:
         number = self._typed(name, int, default)
-        if isinstance(number, bool):
+        if not _is_number(number):
             raise self._wrong(name, int)
         return number
 
@@ -75,16 +75,16 @@ class Facts:
 
     def texts(self, name: str) -> list[str]:
         """Return the strings of a list; none where there is no list."""
-        return self._listed(name, str, "of strings")
+        entries = self._typed(name, list, [])
+        if not all(isinstance(entry, str) for entry in entries):
+            raise self._wrong(name, list, "of strings")
+        return entries
 
     def numbers(self, name: str) -> list[int]:
         """Return the numbers of a list; none where there is no list."""
-        return self._listed(name, int, "of numbers")
-
-    def _listed(self, name: str, kind: type[_Entry], kinds: str) -> list[_Entry]:
         entries = self._typed(name, list, [])
-        if not all(isinstance(entry, kind) for entry in entries):
-            raise self._wrong(name, list, kinds)
+        if not all(_is_number(entry) for entry in entries):
+            raise self._wrong(name, list, "of numbers")
         return entries
 
     def _typed(self, name: str, kind: type[_Value], default: _Value | None) -> _Value:
@@ -102,6 +102,11 @@ class Facts:
         return ProtocolError(
             f"The server said {shown} for {name} of {self.of}: not {_KINDS[kind]} {addition}".rstrip() + "."
         )
+
+
+def _is_number(value: object) -> bool:
+    """Tell whether it is a whole number that fits where servers keep them; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and _SMALLEST <= value <= _LARGEST
 
 
 def parse(payload: bytes, of: str) -> Facts:

@@ -36,7 +36,13 @@ class Request:
     @property
     def payload(self) -> bytes:
         """Return the body as it is sent. An empty one is no body: some requests insist on that."""
-        return json.dumps(self.body, separators=(",", ":")).encode() if self.body else b""
+        try:
+            return json.dumps(self.body, separators=(",", ":"), allow_nan=False).encode() if self.body else b""
+        except (TypeError, ValueError, RecursionError) as problem:
+            raise UsageError(
+                f"What is to be said of {self.object} cannot be written as JSON: {problem}.",
+                advice="Use strings, whole numbers, true and false, lists and objects; durations are nanoseconds.",
+            ) from problem
 
 
 ACCOUNT_INFO = Request("INFO", "described", "the account", "account_info_response", repeatable=True)

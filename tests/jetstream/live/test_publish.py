@@ -285,6 +285,20 @@ async def test_a_publisher_that_is_not_open_takes_nothing(jetstream: JetStream, 
         _ = await publisher.submit(fresh_name)
 
 
+async def test_who_gives_up_waiting_for_a_confirmation_disturbs_nobody(jetstream: JetStream, fresh_name: str) -> None:
+    connection = jetstream.connection
+    heard: list[str] = []
+    connection.subscribe(fresh_name, lambda _s, reply, _h, _p: heard.append(reply.decode()))
+    async with jetstream.publisher() as publisher:
+        acks = [await publisher.submit(fresh_name) for _ in range(3)]
+        await connection.flush()
+        acks[0].cancel()
+        acks[1].cancel()
+        for reply, answer in zip(heard, (b'{"stream":"S","seq":1}', b"{", b'{"stream":"S","seq":3}'), strict=True):
+            connection.publish(reply, answer)
+    assert acks[2].result().sequence == 3
+
+
 async def test_leaving_a_publisher_in_trouble_tells_that_what_is_on_its_way_is_unknown(
     jetstream: JetStream, fresh_name: str
 ) -> None:

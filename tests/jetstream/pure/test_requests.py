@@ -91,7 +91,7 @@ def test_a_single_filter_stands_in_the_subject_where_permissions_see_it_and_seve
     ],
 )
 def test_filters_that_a_server_dropped_are_noticed(stored: dict[str, Any], agrees: bool) -> None:  # noqa: FBT001
-    assert consumer_requests.has_filters(stored, {"filter_subjects": ["a", "b"]}) is agrees
+    assert consumer_requests.has_filters(Facts(stored, "x"), {"filter_subjects": ["a", "b"]}) is agrees
 
 
 def test_a_consumer_with_two_names_is_refused() -> None:
@@ -106,6 +106,22 @@ def test_no_request_is_made_with_a_name_that_cannot_be_one(name: str) -> None:
         stream_requests.info(name)
     with pytest.raises(UsageError):
         consumer_requests.info("ORDERS", name)
+
+
+@pytest.mark.parametrize("value", [float("nan"), b"bytes", {1, 2}, datetime(2026, 1, 1, tzinfo=UTC)])
+def test_what_cannot_be_json_is_refused(value: object) -> None:
+    with pytest.raises(UsageError, match=r"said of stream ORDERS cannot be written as JSON"):
+        _ = stream_requests.create({**ORDERS, "max_age": value}).payload
+
+
+@pytest.mark.parametrize("config", [{"durable_name": 5}, {"name": ["a"]}])
+def test_a_name_that_is_no_string_is_refused(config: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="name is"):
+        consumer_requests.create("ORDERS", config, "create")
+
+
+def test_a_filter_that_is_no_string_is_left_to_the_server_to_refuse() -> None:
+    assert consumer_requests.create("S", {"name": "c", "filter_subject": 5}, "").subject == "CONSUMER.CREATE.S.c"
 
 
 def test_a_stream_config_without_a_name_is_refused() -> None:
@@ -195,6 +211,7 @@ def test_a_page_names_what_is_not_on_it() -> None:
         ({}, lambda facts: facts.text("a"), "left out a of x"),
         ({"a": None}, lambda facts: facts.number("a"), "left out a of x"),
         ({"a": True}, lambda facts: facts.number("a"), "said true for a of x: not a number"),
+        ({"a": 10**30}, lambda facts: facts.number("a"), "for a of x: not a number"),
         ({"a": "1"}, lambda facts: facts.number("a"), 'said "1" for a of x: not a number'),
         ({"a": 1}, lambda facts: facts.flag("a"), "not true or false"),
         ({"a": [1]}, lambda facts: facts.texts("a"), "not a list of strings"),
