@@ -6,6 +6,7 @@ own, and users wait for messages. Does not know when a consumer must be replaced
 """
 
 import asyncio
+import copy
 import re
 import secrets
 from collections import deque
@@ -44,6 +45,8 @@ from penstock_jetstream.transport.events import Closed, Connected, Disconnected,
 
 PARTING_SECONDS = 2.0
 """How long the end waits for consumers to be deleted. One that is left is deleted by the server in the end."""
+ATTEMPT_SECONDS = 2.0
+"""How long to wait for an answer when a consumer is replaced: one that is asked for during an election never comes."""
 BUNCH = 64
 """After so many messages the event loop gets a turn, and they are accounted for, even if the user never waits."""
 
@@ -105,6 +108,8 @@ class Ordering(Reader):
         self, api: Api, options: OrderedOptions, pulls: ConsumeOptions, *, on_report: ReportHandler = log_report
     ) -> None:
         self._api = api
+        self._quick = copy.copy(api)
+        self._quick.timeout_seconds = min(api.timeout_seconds, ATTEMPT_SECONDS)
         self._options = options
         self._pulls = pulls
         self._on_report = on_report
@@ -250,7 +255,7 @@ class Ordering(Reader):
 
     async def _look_at_stream(self, number: int) -> None:
         try:
-            info = await Streams(self._api).info(self._options.stream)
+            info = await Streams(self._quick).info(self._options.stream)
         except JetStreamError:
             self._carry_out(self._machine.stream_not_seen(number, self._loop.time()))
         else:
@@ -258,7 +263,8 @@ class Ordering(Reader):
 
     async def _create(self, number: int, config: dict[str, object]) -> None:
         try:
-            info = await Consumers(self._api).create(self._options.stream, config)
+            api = self._quick if self._begun.done() else self._api
+            info = await Consumers(api).create(self._options.stream, config)
         except JetStreamError as error:
             self._carry_out(self._machine.refused(number, error, self._loop.time()))
         else:

@@ -106,6 +106,7 @@ class Ordered:
         self._failures = 0
         """Waits in a row, since a consumer was of use."""
         self._replaced_at_once = False
+        self._attempted_at = 0.0
         self._has_read = False
         self._reading_since = 0.0
         self._linked = True
@@ -149,7 +150,7 @@ class Ordered:
         drop = Drop(self.name)
         self._start = self._start_in_changed_stream()
         self._passed_sequence = 0
-        return [changed, drop, *self._next()]
+        return [changed, drop, *self._next(now)]
 
     def stream_not_seen(self, number: int, now: float) -> list[Action]:
         """Go on without: who may consume may not be allowed to ask."""
@@ -199,7 +200,7 @@ class Ordered:
         if self._replaced_at_once:
             return actions + self._wait(now)
         self._replaced_at_once = True
-        return actions + self._next()
+        return actions + self._next(now)
 
     # What comes from the user, the link and the clock
 
@@ -219,12 +220,11 @@ class Ordered:
         self._linked = True
         self._replaced_at_once, self._failures = False, 0
         if self.state is State.WAITING:
-            return self._next()
+            return self._next(now)
         return self.troubled(self.number, None, now)
 
     def tick(self, now: float) -> list[Action]:
-        del now
-        return self._next() if self.state is State.WAITING and self._linked else []
+        return self._next(now) if self.state is State.WAITING and self._linked else []
 
     def stop(self) -> list[Action]:
         before, self.state = self.state, State.ENDED
@@ -234,8 +234,9 @@ class Ordered:
 
     # Decisions
 
-    def _next(self) -> list[Action]:
+    def _next(self, now: float) -> list[Action]:
         self.number += 1
+        self._attempted_at = now
         return self._create()
 
     def _create(self) -> list[Action]:
@@ -249,10 +250,12 @@ class Ordered:
         return [Read(self.number, self.name)]
 
     def _wait(self, now: float) -> list[Action]:
+        """Wait before the next attempt. The time that this one took, such as for an answer that never came, counts."""
         self.state = State.WAITING
         self._failures += 1
         doublings = min(self._failures, DOUBLINGS_MAX) - 1
-        return [WakeAt(now + min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS))]
+        wait_seconds = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
+        return [WakeAt(max(now, self._attempted_at + wait_seconds))]
 
     def _has_what_was_passed(self, seen: Seen) -> bool:
         """Tell whether the stream's sequences mean what they meant: what it has of them is as old, and comes as far.

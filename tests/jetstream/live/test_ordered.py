@@ -23,7 +23,9 @@ from penstock_jetstream.errors import (
 )
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.scene import until
-from tests.testbed.nats.fixtures import StartNats
+from tests.testbed.nats.cluster import NatsCluster
+from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf
+from tests.testbed.nats.leaf import LEAF_DOMAIN
 from tests.testbed.nats.server import NatsServer
 
 PATIENCE_SECONDS = 20
@@ -285,3 +287,29 @@ class TestTrouble:
             assert await read(reading, 8) == list(range(6, 14))
         assert [type(report) for report in reports if isinstance(report, StreamRestartedError)]
         assert any(isinstance(report, ConsumerDeletedError) for report in reports)
+
+    async def test_messages_behind_a_leaf_node_are_read_by_domain(self, start_nats_leaf: StartNatsLeaf) -> None:
+        pair = start_nats_leaf()
+        async with Connection(pair.leaf.url) as near, Connection(pair.hub.url) as far:
+            await make_stream(JetStream(near), "ORDERS", 50)
+            async with JetStream(far, domain=LEAF_DOMAIN).ordered("ORDERS") as reading:
+                assert await read(reading, 50) == list(range(1, 51))
+
+
+class TestInACluster:
+    @pytest.mark.requirement("O-01", "O-02", "O-06")
+    async def test_a_leader_that_changes_and_a_node_that_is_killed_cost_no_message_and_repeat_none(
+        self, nats_cluster: NatsCluster
+    ) -> None:
+        """The consumer lives on one node only: the one that is killed. Who asks during the election is not answered."""
+        async with Connection(nats_cluster.urls) as connection:
+            js = JetStream(connection)
+            await make_stream(js, "ORDERS", 1000, storage="file", num_replicas=3)
+            async with js.ordered("ORDERS", max_messages=50, expires_seconds=2) as reading:
+                numbers = await read(reading, 200)
+                nats_cluster.step_down_stream("ORDERS")
+                numbers += await read(reading, 300)
+                (name,) = await consumers_of(js, "ORDERS")
+                nats_cluster.consumer_leader("ORDERS", name).kill()
+                numbers += await read(reading, 500)
+            assert numbers == list(range(1, 1001))

@@ -348,6 +348,16 @@ class TestPace:
             assert isinstance(create, Create)
         assert waits == [1, 2, 4, 8, 10, 10, 10]
 
+    def test_what_an_attempt_took_counts_as_waiting(self) -> None:
+        """As while a cluster elects a leader: who asks then is not answered at all."""
+        machine = reading()
+        machine.troubled(1, None, LONG_AFTER)
+        *_, wake = machine.refused(2, deleted(), LONG_AFTER + 2)
+        assert wake == WakeAt(LONG_AFTER + 2)
+        machine.tick(LONG_AFTER + 2)
+        *_, wake = machine.refused(3, deleted(), LONG_AFTER + 3)
+        assert wake == WakeAt(LONG_AFTER + 4)
+
     @pytest.mark.requirement("O-06")
     def test_consumers_that_are_of_no_use_are_not_replaced_in_a_hot_loop(self) -> None:
         """As when each request is refused: the first is replaced at once, the others after longer and longer."""

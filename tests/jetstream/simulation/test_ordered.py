@@ -86,7 +86,7 @@ class NeverWaits(Ordered):
 
     @override
     def refused(self, number: int, error: JetStreamError, now: float) -> list[Action]:
-        return [] if number != self.number else self._next()
+        return [] if number != self.number else self._next(now)
 
 
 @pytest.mark.parametrize(
