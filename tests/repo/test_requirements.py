@@ -1,6 +1,7 @@
 """The table of requirements tells the truth: it is judged with statements and tests made up for it."""
 
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -109,3 +110,11 @@ def test_a_test_of_an_id_that_does_not_exist_fails_and_says_so(tmp_path: Path) -
     outcome = run_pytest(tmp_path, TESTS.replace("V-01", "V-99"))
     assert "2 errors" in outcome.stdout
     assert "It proves V-99, which requirements.toml does not state." in outcome.stdout
+
+
+def test_every_requirement_of_the_client_library_has_a_test() -> None:
+    marked = re.compile(r"mark\.requirement\(([^)]*)\)")
+    files = (ROOT / "tests" / "jetstream").rglob("test_*.py")
+    proved = {id_ for file in files for ids in marked.findall(file.read_text()) for id_ in re.findall(r'"(.*?)"', ids)}
+    stated = {id_ for id_, requirement in load().items() if not requirement.not_applicable}
+    assert not stated - proved

@@ -178,7 +178,7 @@ class Publisher:
             waiting.set_exception(problem)
 
     def _land(self, reply: bytes) -> "asyncio.Future[PubAck] | None":
-        """Take a message off the list, and let another one go. Return who waits for it: None if nobody does any more."""
+        """Take a message off the list, and let another one go. Return who waits for it, if anybody still does."""
         ack = self._flights.pop(reply).ack
         self._landed.set()
         return None if ack.cancelled() else ack
