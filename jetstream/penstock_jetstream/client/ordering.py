@@ -21,7 +21,7 @@ from typing_extensions import override
 from penstock_jetstream.client.api import Api
 from penstock_jetstream.client.consumers import Consumers
 from penstock_jetstream.client.message import Message
-from penstock_jetstream.client.pulling import Pulling, ReportHandler, Source, log_report
+from penstock_jetstream.client.pulling import Pulling, ReportHandler, Source, guarded, log_report
 from penstock_jetstream.client.streams import Streams
 from penstock_jetstream.client.waiting import Reader, Timer, Waiting
 from penstock_jetstream.core.actions import End, Report, Unsubscribe, Verify, WakeAt
@@ -112,7 +112,7 @@ class Ordering(Reader):
         self._quick.timeout_seconds = min(api.timeout_seconds, ATTEMPT_SECONDS)
         self._options = options
         self._pulls = pulls
-        self._on_report = on_report
+        self._on_report = guarded(on_report)
         self._machine = Ordered(options)
         self._loop = asyncio.get_running_loop()
         self._buffer: deque[Message] = deque()

@@ -23,10 +23,12 @@ from penstock_jetstream.client.subscribing import Workflow
 from penstock_jetstream.core import wire
 from penstock_jetstream.core.acks import ACK_PREFIX, NAK
 from penstock_jetstream.core.push import ALARM_FACTOR, Push, Pushed
+from penstock_jetstream.core.session import denied_subscription
 from penstock_jetstream.core.subscribing import Ready, Subscribing
 from penstock_jetstream.core.times import NANOSECONDS_PER_SECOND
 from penstock_jetstream.core.wanted import Wanted
 from penstock_jetstream.errors import (
+    AuthenticationError,
     ClosedError,
     JetStreamError,
     LinkError,
@@ -34,7 +36,7 @@ from penstock_jetstream.errors import (
     RequestTimeoutError,
     UsageError,
 )
-from penstock_jetstream.transport.events import Closed, Connected, Disconnected, LinkEvent
+from penstock_jetstream.transport.events import Closed, Connected, Disconnected, LinkEvent, ServerReported
 
 MessageHandler = Callable[[Message], Awaitable[None] | None]
 
@@ -125,10 +127,14 @@ class Pushing(Receiving):
             raise UsageError("This subscription has begun before.", advice="Call subscribe() again for another.")
         self._stop_listening = self._connection.listen(self._hear)
         try:
-            self._begin(await self._workflow.until_ready())
+            ready = await self._workflow.until_ready()
+            if self._waiting.is_over:
+                await self._workflow.clean_up()
+                await self._waiting.ended()
         except BaseException:
             self._leave()
             raise
+        self._begin(ready)
         return self
 
     async def __aexit__(
@@ -145,7 +151,7 @@ class Pushing(Receiving):
         except JetStreamError as error:
             if problem is None and not isinstance(error, ClosedError):
                 raise
-            self._extras.on_report(error)
+            self._on_report(error)
         if self._serving is not None and problem is None:
             self._serving.result()
 
@@ -220,7 +226,10 @@ class Pushing(Receiving):
             raise
 
     def _hear(self, event: LinkEvent) -> None:
-        if isinstance(event, Closed):
+        if isinstance(event, ServerReported):
+            if self._subscription is not None and denied_subscription(event.text) == self._subscription.subject:
+                self._stop(_denied(self._subscription.subject, event.text))
+        elif isinstance(event, Closed):
             self._stop(
                 ClosedError(
                     "The connection was closed while a subscription was read.",
@@ -250,7 +259,7 @@ class Pushing(Receiving):
     def _raise(self, error: JetStreamError) -> None:
         """Have the user get an error in its turn; a function that takes messages takes none, so that it is reported."""
         if self._extras.on_message is not None:
-            self._extras.on_report(error)
+            self._on_report(error)
             return
         self._buffer.append(error)
         self._is_empty.clear()
@@ -308,7 +317,7 @@ class Pushing(Receiving):
         try:
             await self._workflow.clean_up()
         except JetStreamError as error:
-            self._extras.on_report(error)
+            self._on_report(error)
         self._waiting.end(None)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
@@ -325,3 +334,10 @@ class Pushing(Receiving):
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+
+
+def _denied(subject: str, text: str) -> AuthenticationError:
+    return AuthenticationError(
+        f"The server does not let this user listen on {subject}, where the messages are sent: {text}.",
+        advice="Allow it to subscribe there, or have the consumer deliver elsewhere: deliver_subject in config.",
+    )

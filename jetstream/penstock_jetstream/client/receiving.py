@@ -12,7 +12,7 @@ from collections import deque
 from typing_extensions import override
 
 from penstock_jetstream.client.message import Message
-from penstock_jetstream.client.pulling import ReportHandler
+from penstock_jetstream.client.pulling import ReportHandler, guarded
 from penstock_jetstream.client.waiting import Reader, Timer, Waiting
 from penstock_jetstream.core.acks import ACK_PREFIX, parse_token
 from penstock_jetstream.core.actions import End, Report, Verify, WakeAt
@@ -38,7 +38,7 @@ class Receiving(Reader):
 
     def __init__(self, connection: Connection, *, on_report: ReportHandler, buffered_bytes_max: int) -> None:
         self._connection = connection
-        self._on_report = on_report
+        self._on_report = guarded(on_report)
         self._buffered_bytes_max = buffered_bytes_max
         self._loop = asyncio.get_running_loop()
         self._machine: Push | None = None

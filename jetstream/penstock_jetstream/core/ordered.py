@@ -24,7 +24,14 @@ from typing import Any
 from penstock_jetstream.core.actions import End, Report, WakeAt
 from penstock_jetstream.core.ordered_options import OrderedOptions, Start, consumer_config, first_start
 from penstock_jetstream.core.times import rfc3339_in_full
-from penstock_jetstream.errors import GapError, JetStreamError, LinkError, StreamRestartedError
+from penstock_jetstream.errors import (
+    AuthenticationError,
+    ClosedError,
+    GapError,
+    JetStreamError,
+    LinkError,
+    StreamRestartedError,
+)
 
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 10.0
@@ -157,13 +164,10 @@ class Ordered:
         return self._read(now) if self.state is State.LOOKING and number == self.number else []
 
     def refused(self, number: int, error: JetStreamError, now: float) -> list[Action]:
-        """Try again; but if it never worked, what was asked for is wrong, and the caller is there to hear it.
-
-        That the link was lost in between says nothing of what was asked for.
-        """
+        """Try again; but if it never worked, what was asked for is wrong, and the caller is there to hear it."""
         if self.state is not State.CREATING or number != self.number:
             return []
-        if not self._has_read and not isinstance(error, LinkError):
+        if not self._has_read and not _is_of_the_link(error):
             self.state = State.ENDED
             return [End(error)]
         return [Report(error), *self._wait(now)]
@@ -190,9 +194,12 @@ class Ordered:
         return self.troubled(number, self._gap(last_delivery + 1), now)
 
     def troubled(self, number: int, error: JetStreamError | None, now: float) -> list[Action]:
-        """Replace the consumer: it is not known to deliver any more what comes next."""
+        """Replace the consumer: it is not known to deliver any more what comes next. Who may not read has to know."""
         if self.state is not State.READING or number != self.number:
             return []
+        if isinstance(error, AuthenticationError):
+            self.state = State.ENDED
+            return [Drop(self.name), End(error)]
         actions: list[Action] = [] if error is None else [Report(error)]
         actions.append(Drop(self.name))
         if self._next_delivery > 1 or now - self._reading_since >= LONGEST_WAIT_SECONDS:
@@ -278,3 +285,8 @@ class Ordered:
 
     def _gap(self, delivery: int) -> GapError:
         return GapError(stream=self._options.stream, consumer=self.name, expected=self._next_delivery, got=delivery)
+
+
+def _is_of_the_link(error: JetStreamError) -> bool:
+    """Tell whether it says nothing of what was asked for: the link was lost in between, and will be back."""
+    return isinstance(error, LinkError) and not isinstance(error, AuthenticationError | ClosedError)

@@ -17,6 +17,7 @@ from penstock_jetstream.client.pushing import Pushing
 from penstock_jetstream.core import wire
 from penstock_jetstream.errors import (
     ApiError,
+    AuthenticationError,
     ConsumerDeletedError,
     ConsumerMismatchError,
     DuplicateSubscriptionError,
@@ -484,6 +485,31 @@ async def until_pending(orders: Orders, consumer: str, count: int = 1) -> None:
             pass
 
 
+class TestPermissions:
+    async def test_who_may_not_listen_where_messages_are_sent_is_told_so_and_makes_nothing(
+        self, start_nats: StartNats
+    ) -> None:
+        """The naive way waits for ever: the server says so on the connection only."""
+        async with reader_without(start_nats, listening_to="deliver.>") as js:
+            await js.streams.create({"name": "ORDERS", "subjects": ["orders.>"]})
+            with pytest.raises(AuthenticationError, match=r"deliver\.here"):
+                await js.subscribe("orders.eu", config={"deliver_subject": "deliver.here"}).__aenter__()
+            assert await Orders(js, "ORDERS").consumers() == []
+
+    @pytest.mark.parametrize("subject", ["$JS.API.CONSUMER.CREATE.>", "$JS.API.CONSUMER.MSG.NEXT.>"])
+    async def test_who_may_not_read_in_order_is_told_so(self, start_nats: StartNats, subject: str) -> None:
+        async with reader_without(start_nats, subject) as js:
+            await js.streams.create({"name": "ORDERS", "subjects": ["orders.>"]})
+            with pytest.raises(AuthenticationError, match="ORDERS"):
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await read_one(js)
+
+
+async def read_one(js: JetStream) -> None:
+    async with js.ordered("ORDERS") as messages:
+        await anext(messages)
+
+
 class TestPulling:
     """The same workflow leads to consumers that are pulled from."""
 
@@ -524,10 +550,12 @@ class TestPulling:
 
 
 @asynccontextmanager
-async def reader_without(start_nats: StartNats, subject: str) -> AsyncIterator[JetStream]:
-    """Yield the JetStream of a user who may not publish to a subject."""
+async def reader_without(
+    start_nats: StartNats, subject: str = "nothing", *, listening_to: str = "nothing"
+) -> AsyncIterator[JetStream]:
+    """Yield the JetStream of a user who may not publish to a subject, or not listen to one."""
     login = {"user": "reader", "password": "secret"}
-    user = {**login, "permissions": {"publish": {"deny": [subject]}}}
+    user = {**login, "permissions": {"publish": {"deny": [subject]}, "subscribe": {"deny": [listening_to]}}}
     server = start_nats(access=Access({"authorization": {"users": [user]}}, Login(login), system=None))
     async with Connection(server.url, auth=UserPassword(**login)) as connection:
         yield JetStream(connection, timeout_seconds=1)

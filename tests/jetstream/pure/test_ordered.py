@@ -19,6 +19,7 @@ from penstock_jetstream.core.ordered import (
 )
 from penstock_jetstream.core.ordered_options import OrderedOptions, consumer_config, first_start, heartbeat_seconds
 from penstock_jetstream.errors import (
+    AuthenticationError,
     ConsumerDeletedError,
     GapError,
     HeartbeatMissedError,
@@ -409,6 +410,14 @@ class TestPace:
         assert machine.refused(1, error, 0) == [Report(error), WakeAt(1)]
         (create,) = machine.reconnected(0)
         assert isinstance(create, Create)
+
+    def test_who_may_not_make_or_read_it_is_told_so(self) -> None:
+        machine = Ordered(options())
+        machine.start()
+        denied = AuthenticationError("You may not.")
+        assert machine.refused(1, denied, 0) == [End(denied)]
+        machine = reading()
+        assert machine.troubled(1, denied, 0) == [Drop("order_1"), End(denied)]
 
 
 class TestStop:
