@@ -120,13 +120,14 @@ class Parser:
         ops = fields[::_FIELDS]
         if not (count and len(fields) == _FIELDS * count and ops.count(b"MSG") == count and _fit(sizes, payloads)):
             return None
-        if len(torn) > 1 and not torn[0].startswith((b"MSG ", b"HMSG ")):
-            return None  # a whole line that is no message's comes last, such as a PONG
+        needed = _needed(*torn)
+        if needed is None:
+            return None
         rest = len(data) - sum(map(len, torn)) - 2 * (len(torn) - 1)
         if self.block_sids.isdisjoint(sids):
-            return list(zip(sids, subjects, replies, repeat(b""), payloads, strict=False)), rest, 0
+            return list(zip(sids, subjects, replies, repeat(b""), payloads, strict=False)), rest, needed
         if sids.count(sids[0]) == count:
-            return [Block(sids[0], subjects, replies, payloads, {})], rest, 0
+            return [Block(sids[0], subjects, replies, payloads, {})], rest, needed
         return None
 
     def _take_any(self, data: bytes) -> _Taken:
@@ -168,6 +169,19 @@ class Parser:
 def _fit(sizes: list[bytes], payloads: list[bytes]) -> bool:
     are_numbers = b"".join(sizes).isdigit() and 0 < min(map(len, sizes)) <= max(map(len, sizes)) <= _MAX_DIGITS
     return are_numbers and list(map(int, sizes)) == list(map(len, payloads))
+
+
+def _needed(line: bytes, body: bytes | None = None) -> int | None:
+    """Return how long a torn frame must become: 0 where its line is torn, too; None where nothing is torn at all.
+
+    What is whole must be judged now, as nothing more may come for a long time: a PONG, or a line that is malformed.
+    """
+    if body is None:
+        return 0
+    if not line.startswith((b"MSG ", b"HMSG ")):
+        return None
+    *_, size_bytes = _announced(line)
+    return len(line) + size_bytes + 4 if len(body) < size_bytes + 2 else None
 
 
 def _announced(line: bytes) -> tuple[bytes, bytes, bytes, int, int]:

@@ -76,8 +76,7 @@ class Dialer:
         await self._within(link.informed, f"{address} did not greet")
 
     def _tune(self, plain: socket.socket) -> None:
-        """Send small pieces at once, and have the system notice a peer that takes nothing any more."""
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        """Have the system notice a peer that takes nothing any more."""
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             patience_seconds = (1 + MOST_UNANSWERED) * self.options.ping_interval_seconds
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * patience_seconds))

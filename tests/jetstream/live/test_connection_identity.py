@@ -1,5 +1,6 @@
 """Each way to say who we are, with each way to encrypt: who is let in, and what is said to who is not."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from penstock_jetstream.transport.encryption import Tls
 from penstock_jetstream.transport.events import Connected, Disconnected, Failed
 from penstock_jetstream.transport.identity import Auth, Credentials, Jwt, Nkey, Token, UserPassword
 from tests.jetstream.connecting import QUICK, Events, echo, login, trust
-from tests.testbed.nats.authentication import METHODS, Access
+from tests.testbed.nats.authentication import METHODS, Access, trusted_accounts, user_of
 from tests.testbed.nats.config import merged
 from tests.testbed.nats.encryption import Encryption, tls
 from tests.testbed.nats.fixtures import StartNats
@@ -146,6 +147,23 @@ async def test_credentials_that_were_rotated_are_read_anew_when_the_server_wants
         connected = await events.have(Connected)
         assert connected.server.id == connection.server.id
         assert connected.reconnects == 1
+
+
+async def test_a_user_that_expires_comes_back_with_the_credentials_that_are_in_the_file_by_then(
+    start_nats: StartNats, tmp_path: Path
+) -> None:
+    server, account, _ = trusted_accounts()
+    file = tmp_path / "user.creds"
+    expiring = user_of(account, file, expires_at=int(time.time()) + 2)
+    nats = start_nats(access=Access(server, expiring, system=None))
+    async with Connection(nats.url, auth=Credentials(file), options=QUICK) as connection:
+        events = Events(connection)
+        disconnected = await events.have(Disconnected)
+        assert isinstance(disconnected.reason, AuthenticationError)
+        assert "User Authentication Expired" in str(disconnected.reason)
+        assert isinstance((await events.have(Failed)).error, AuthenticationError)
+        user_of(account, file)
+        await events.have(Connected)
 
 
 async def test_a_user_that_is_not_known_any_more_is_tried_again_until_it_is(start_nats: StartNats) -> None:

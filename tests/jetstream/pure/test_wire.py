@@ -39,6 +39,13 @@ def test_what_follows_messages_does_not_wait_for_more_to_come(control: bytes) ->
     assert parsed([frame(message) * 3 + control])[3:] == parsed([control])
 
 
+@pytest.mark.parametrize("line", [b"MSG a 2 junk", b"MSG a 2 %d" % (1 << 30), b"HMSG a 2 5", b"MSG a 2 1\r\nlonger"])
+def test_a_malformed_line_behind_messages_is_noticed_at_once(line: bytes) -> None:
+    message = (b"1", b"a", b"r", b"", b"hello")
+    with pytest.raises(ProtocolError):
+        parsed([frame(message) * 3 + line + b"\r\n"])
+
+
 @given(st.lists(messages), blocks)
 def test_messages_come_out_as_they_were_sent(sent: list[Message], block_sids: list[bytes]) -> None:
     assert parsed([b"".join(map(frame, sent))], block_sids) == sent

@@ -71,6 +71,14 @@ def nkey(folder: Path) -> Access:
 
 def creds(folder: Path) -> Access:
     """Trust an operator; it vouches for accounts, and those for their users, who show their JWT from a file."""
+    server, account, system = trusted_accounts()
+    client = user_of(account, folder / "user.creds")
+    leaf = {"credentials": str(folder / "user.creds"), "account": account.public_key}
+    return Access(server, client, user_of(system, folder / "system.creds"), leaf)
+
+
+def trusted_accounts() -> tuple[Fragment, Identity, Identity]:
+    """Return a server's side of it, and those who vouch for users: an account, and the system account."""
     operator, system, account = Identity.new_operator(), Identity.new_account(), Identity.new_account()
     server = {
         "operator": operator.sign(operator, OperatorClaims("operator", system.public_key)),
@@ -81,9 +89,15 @@ def creds(folder: Path) -> Access:
             account.public_key: operator.sign(account, AccountClaims(ACCOUNT_NAME, with_jetstream=True)),
         },
     }
-    client = _user_of(account, folder / "user.creds")
-    leaf = {"credentials": str(folder / "user.creds"), "account": account.public_key}
-    return Access(server, client, _user_of(system, folder / "system.creds"), leaf)
+    return server, account, system
+
+
+def user_of(account: Identity, file: Path, *, expires_at: int | None = None) -> Login:
+    """Make a user of an account; the file has what it logs in with."""
+    user = Identity.new_user()
+    file.touch(mode=0o600)
+    file.write_text(credentials_file(account.sign(user, UserClaims("user", expires_at)), user))
+    return Login({"user_credentials": str(file)}, ("--creds", str(file)))
 
 
 METHODS: Mapping[str, Callable[[Path], Access]] = {
@@ -100,10 +114,3 @@ def _system_account() -> tuple[dict[str, Any], Login]:
     user, password = "system", secrets.token_urlsafe()
     users = {"accounts": {"$SYS": {"users": [{"user": user, "password": password}]}}}
     return users, Login({"user": user, "password": password}, ("--user", user, "--password", password))
-
-
-def _user_of(account: Identity, file: Path) -> Login:
-    user = Identity.new_user()
-    file.touch(mode=0o600)
-    file.write_text(credentials_file(account.sign(user, UserClaims("user")), user))
-    return Login({"user_credentials": str(file)}, ("--creds", str(file)))

@@ -53,6 +53,8 @@ class AccountClaims:
 @dataclass(frozen=True)
 class UserClaims:
     name: str
+    expires_at: int | None = None
+    """In seconds since 1970; None never expires."""
 
     def document(self) -> dict[str, Any]:
         return {"type": "user", "subs": UNLIMITED, "data": UNLIMITED, "payload": UNLIMITED}
@@ -91,6 +93,8 @@ class Identity:
             "sub": subject.public_key,
             "nats": {**claims.document(), "version": CLAIMS_VERSION},
         }
+        if isinstance(claims, UserClaims) and claims.expires_at is not None:
+            body["exp"] = claims.expires_at
         body["jti"] = base64.b32encode(hashlib.sha256(_json(body)).digest()).rstrip(b"=").decode()
         signed = f"{_encoded(_json({'typ': 'JWT', 'alg': 'ed25519-nkey'}))}.{_encoded(_json(body))}"
         return f"{signed}.{_encoded(self._pair.sign(signed.encode()))}"
