@@ -9,7 +9,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
+from nats.errors import Error as NatsError
+
 from tests.testbed import ports
+from tests.testbed.nats.administration import request
 from tests.testbed.nats.authentication import Access, anonymous
 from tests.testbed.nats.relay import Relay
 from tests.testbed.nats.server import READY_SECONDS, NatsServer, Options
@@ -40,9 +43,18 @@ class HubAndLeaf:
 
     def wait_connected(self, seconds: float = READY_SECONDS) -> None:
         wait_until(self.is_connected, "the leaf connected to the hub", seconds)
+        wait_until(self._is_reachable, "the leaf's JetStream reached through the hub", seconds)
 
     def is_connected(self) -> bool:
         return bool(self.hub.monitored("leafz")["leafnodes"])
+
+    def _is_reachable(self) -> bool:
+        """Tell whether the hub knows already that someone behind the leaf listens."""
+        try:
+            request(self.hub.connect_arguments(), f"$JS.{LEAF_DOMAIN}.API.INFO")
+        except NatsError:
+            return False
+        return True
 
     def close(self) -> None:
         self.leaf.close()
