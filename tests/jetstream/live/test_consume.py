@@ -1,6 +1,7 @@
 """Consume, on real servers: how messages reach their user, how pulls follow each other, and how it ends."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -328,7 +329,9 @@ async def test_what_was_on_its_way_when_a_consumption_was_stopped_is_given_back(
         consumer = await it.create()
         await it.fill(500, size_bytes=2000)
         async with consumer.consume():
-            pass  # the pull has left, and the answer is coming
+            for _ in range(3):
+                await asyncio.sleep(0)  # the pull leaves
+            time.sleep(0.05)  # noqa: ASYNC251 - the loop stands still, as under a user's work, while the answer comes
         again: list[Message] = []
         while len(again) < 500:
             more = await consumer.fetch(500 - len(again), expires_seconds=2)
