@@ -82,16 +82,28 @@ class Lane(Consumption):
     def _subscribe(self, subject: str) -> Subscription:
         return self._connection.subscribe_blocks(subject, self._receive_block, self._receive)
 
+    @override
+    def _take_for_late(self, former: Subscription) -> None:
+        super()._take_for_late(former)
+        former.block_handler = self._receive_late_block
+
     def _receive_block(self, block: Block) -> None:
         if block.headers:
             self._learn_pin(block)
+        self._carry_out(self._machine.arrived(len(block), self._keep(block), self._loop.time()))
+
+    def _receive_late_block(self, block: Block) -> None:
+        self._carry_out(self._machine.arrived_late(len(block), self._keep(block), self._loop.time()))
+
+    def _keep(self, block: Block) -> int:
+        """Keep a block for its user, and return its size."""
         size_bytes = block_bytes(block) if self._counts_bytes else 0
         if self._is_discarding:
             self._give_back(block)
         else:
             self._blocks.append((block, size_bytes))
             self._waiting.wake(1)
-        self._carry_out(self._machine.arrived(len(block), size_bytes, self._loop.time()))
+        return size_bytes
 
     def _learn_pin(self, block: Block) -> None:
         for header in block.headers.values():

@@ -22,6 +22,7 @@ from penstock_jetstream.core.actions import (
     Pinned,
     Pull,
     Report,
+    Resubscribe,
     Unpinned,
     Unsubscribe,
     UnsubscribeAfter,
@@ -117,6 +118,8 @@ class Pulling(ABC):
         self._inbox = self._connection.new_inbox()
         self._answers = f"{self._inbox}.*"
         self._subscription = None
+        self._former: set[Subscription] = set()
+        """Those on inboxes that were given up, where something may still come."""
         self._stop_listening: Callable[[], None] | None = None
         self._timer = Timer(self._tick)
         self._arrivals: list[Message] = []
@@ -149,16 +152,41 @@ class Pulling(ABC):
         if self._stop_listening is not None:
             self._stop_listening()
         self._timer.cancel()
-        if self._subscription is not None:
-            subscription, self._subscription = self._subscription, None
-            with suppress(LinkError):
-                subscription.unsubscribe()
+        for subscription in self._subscriptions():
+            self._leave_one(subscription)
+        self._subscription = None
+
+    def _leave_one(self, subscription: Subscription) -> None:
+        self._former.discard(subscription)
+        with suppress(LinkError):
+            subscription.unsubscribe()
+
+    def _subscriptions(self) -> list[Subscription]:
+        return [*self._former, *([] if self._subscription is None else [self._subscription])]
 
     def _quieten(self) -> None:
         """Have the server send no more; what it has sent is still taken."""
-        if self._subscription is not None and self._connection.is_connected:
+        if self._connection.is_connected:
             with suppress(LinkError):
-                self._connection.send(wire.unsubscribe(self._subscription.sid))
+                self._connection.send(b"".join(wire.unsubscribe(one.sid) for one in self._subscriptions()))
+
+    def _resubscribe(self, former_seconds: float) -> None:
+        """Take a fresh inbox, and take what comes on the former one for late; it is left after so many seconds."""
+        self._book()
+        former, self._inbox = self._subscription, self._connection.new_inbox()
+        self._answers = f"{self._inbox}.*"
+        self._subscription = self._subscribe(self._answers)
+        if former is None:
+            return
+        self._take_for_late(former)
+        if former_seconds > 0:
+            self._former.add(former)
+            self._loop.call_later(former_seconds, self._leave_one, former)
+        else:
+            self._leave_one(former)
+
+    def _take_for_late(self, former: Subscription) -> None:
+        former.handler = self._receive_late
 
     async def _silence(self) -> None:
         """Return when all is here that the server had sent before it was quietened."""
@@ -186,6 +214,15 @@ class Pulling(ABC):
         self._arrivals.append(message)
         if self._counts_bytes:
             self._arrived_bytes += message.size_bytes
+
+    def _receive_late(self, subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
+        """Take a message of a request that had been written off; a status of one says nothing any more."""
+        if reply and isinstance(self._machine, Consume):
+            message = Message(self._connection, subject, reply, header, payload, not self.source.is_acknowledged)
+            now = self._loop.time()
+            self._take([message], now)
+            size_bytes = message.size_bytes if self._counts_bytes else 0
+            self._carry_out(self._machine.arrived_late(1, size_bytes, now))
 
     def _book(self) -> None:
         """Tell the machine of all that came since it was last told."""
@@ -256,6 +293,8 @@ class Pulling(ABC):
                     self._timer.set(time)
                 case Report(error):
                     self._report(error)
+                case Resubscribe(former_seconds):
+                    self._resubscribe(former_seconds)
                 case UnsubscribeAfter(messages):
                     self._unsubscribe_after(messages)
                 case Unsubscribe() | Verify():

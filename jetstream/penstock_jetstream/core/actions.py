@@ -32,6 +32,16 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Resubscribe:
+    """Take a fresh inbox for the pulls that follow, and leave the former one after so many seconds: 0 is at once.
+
+    Statuses that come on the former one are ignored, and messages are booked by `arrived_late` instead of `arrived`.
+    """
+
+    former_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Unsubscribe:
     """Leave the subscription, still taking what comes until a flush has returned; then call `unsubscribed`."""
 
@@ -67,4 +77,4 @@ class End:
     error: JetStreamError | None = None
 
 
-Action = Pull | WakeAt | Report | Unsubscribe | UnsubscribeAfter | Verify | Pinned | Unpinned | End
+Action = Pull | WakeAt | Report | Resubscribe | Unsubscribe | UnsubscribeAfter | Verify | Pinned | Unpinned | End

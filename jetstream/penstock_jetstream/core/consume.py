@@ -10,13 +10,25 @@ as it has not been told to `End`.
 
 What ended a request without use is followed by a new one at once where that promises something, and otherwise after
 1, 2, 4, 8, 10, 10 … s (C-41). Even "at once" is so only the first time: a request that replaced a failed one, and
-failed without a message or heartbeat, has to wait as well. So no server, whatever it answers, is asked in a hot loop.
+failed in the same way without a message or heartbeat, has to wait as well. So no server, whatever it answers, is asked
+in a hot loop.
 """
 
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from penstock_jetstream.core.actions import Action, End, Pinned, Pull, Report, Unpinned, Unsubscribe, Verify, WakeAt
+from penstock_jetstream.core.actions import (
+    Action,
+    End,
+    Pinned,
+    Pull,
+    Report,
+    Resubscribe,
+    Unpinned,
+    Unsubscribe,
+    Verify,
+    WakeAt,
+)
 from penstock_jetstream.core.in_flight import InFlight
 from penstock_jetstream.core.options import ConsumeOptions
 from penstock_jetstream.core.pulls import UNLIMITED_BATCH, PullRequest
@@ -33,8 +45,10 @@ from penstock_jetstream.errors import (
 
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 10.0
-OPEN_REQUESTS_MAX = 2
-"""Requests count against the consumer's max_waiting, which all its clients share; two keep the server busy."""
+DOUBLINGS_MAX = 4
+OPEN_REQUESTS_MAX = 3
+"""Requests count against the consumer's max_waiting, which all its clients share. A server serves two in turn, so they
+end together; with a third it need not wait for us then."""
 
 
 class State(Enum):
@@ -154,6 +168,8 @@ class Consume:
         self._wait_until: float | None = None
         self._failures = 0
         """Requests in a row that failed, each made in place of the one before."""
+        self._failed_by: set[Kind | None] = set()
+        """What they failed by; None is silence."""
         self._failure_seen_at_request = 0
         self._needs_whole_buffer = False
         """The next message did not fit what was free of the buffer, but may fit all of it."""
@@ -164,6 +180,11 @@ class Consume:
     def in_flight(self) -> int:
         """Return how much is asked for and has not come: bytes where max_bytes is the limit, otherwise messages."""
         return self._in_flight.amount
+
+    @property
+    def written_off(self) -> int:
+        """Return the newest request of which nothing more is expected, nor of those before it."""
+        return self._in_flight.written_off
 
     @property
     def pending(self) -> int:
@@ -195,8 +216,17 @@ class Consume:
         self._failures = 0
         self.buffered_messages += messages
         self.buffered_bytes += size_bytes
-        self._in_flight.arrived(size_bytes if self._by_bytes else messages)
+        self._in_flight.arrived(messages, size_bytes if self._by_bytes else messages)
         return self._onwards(now, []) if self.pending <= self._threshold else []
+
+    def arrived_late(self, messages: int, size_bytes: int, now: float) -> list[Action]:
+        """Book messages of a former inbox: nothing was expected of it any more, but they do fill the buffer."""
+        if self.state is State.ENDED:
+            return []
+        self._heard_at = now
+        self.buffered_messages += messages
+        self.buffered_bytes += size_bytes
+        return []
 
     def status(self, status: Status, now: float) -> list[Action]:
         if self.state in {State.NEW, State.ENDED}:
@@ -206,8 +236,11 @@ class Consume:
         if reaction.then is Then.END:
             return self._end(self._refusal(status))
         actions = self._lose_pin(status)
+        if actions:
+            reaction = Reaction(Then.GO_ON)  # the next request has no pin: it is another, and has not failed yet
         if status.kind in {Kind.HEARTBEAT, Kind.FLOW_CONTROL}:
-            self._failures = 0
+            if status.request > self._failure_seen_at_request:
+                self._failures = 0
         elif not self._in_flight.is_written_off(status.request):
             actions += self._request_ended(status, reaction, now)
         return self._onwards(now, actions)
@@ -264,7 +297,7 @@ class Consume:
         self._wait_until = self._wake_at = None
         self._failures = 0
         self._needs_whole_buffer = False
-        return self._end_when_empty()
+        return [Resubscribe(0), *self._end_when_empty()] if self.state is State.AWAY else self._end_when_empty()
 
     def reconnected(self, now: float) -> list[Action]:
         unsure = self.options.verify_on_reconnect
@@ -291,7 +324,9 @@ class Consume:
             self._heard_at = now
             self._in_flight.postpone(now - wished)
         actions = self._look_for_silence(now)
-        self._in_flight.write_off(self._in_flight.overdue(now))
+        if self._in_flight.expire(now):
+            self._in_flight.write_off(self.requests)
+            actions.append(Resubscribe(self.options.expires_seconds))
         return self._onwards(now, actions)
 
     # Decisions
@@ -369,19 +404,23 @@ class Consume:
         elif status.kind is Kind.EXPIRED and request is not None:
             lasted_seconds = now - request.sent_at
             then = Then.GO_ON if lasted_seconds >= self.options.expires_seconds / 2 else Then.PULL
-        self._count_failure(number, then, now)
+        if then is not Then.GO_ON:
+            self._count_failure(number, status.kind, now, at_once=then is Then.PULL)
         return [Report(self._refusal(status))] if reported else []
 
-    def _count_failure(self, number: int, then: Then, now: float) -> None:
-        """Let the next request wait, longer with each that fails. Requests that were open together fail but once."""
-        if then is Then.GO_ON or number <= self._failure_seen_at_request:
-            return
-        self._failures += 1
-        self._failure_seen_at_request = self.requests
-        doublings = self._failures - (2 if then is Then.PULL else 1)
-        if doublings >= 0:
+    def _count_failure(self, number: int, kind: Kind | None, now: float, *, at_once: bool) -> None:
+        """Let the next request wait, longer with each that fails. Those that were open together fail but once."""
+        anew = number > self._failure_seen_at_request
+        if anew:
+            if not self._failures:
+                self._failed_by.clear()
+            self._failures += 1
+            self._failure_seen_at_request = self.requests
+        if not at_once or (anew and kind in self._failed_by):
+            doublings = min(max(self._failures - 1 - at_once, 0), DOUBLINGS_MAX)
             wait_seconds = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
             self._wait_until = max(self._wait_until or 0, now + wait_seconds)
+        self._failed_by.add(kind)
 
     def _lose_pin(self, status: Status) -> list[Action]:
         """Forget the id, unless the request that is refused had a former one (G-09).
@@ -400,12 +439,14 @@ class Consume:
         if not self._in_flight or now < self._heard_at + self._alarm_seconds:
             return []
         silent_seconds = now - self._heard_at
+        former_seconds = self._in_flight.last_deadline - now
         self._in_flight.write_off(self.requests)
+        self._count_failure(self.requests, None, now, at_once=True)
         self._heard_at = now
         error = HeartbeatMissedError(
             stream=self.stream, consumer=self.consumer, silent_seconds=round(silent_seconds, 1)
         )
-        return [Report(error)]
+        return [Report(error), Resubscribe(former_seconds)]
 
     def _end_when_empty(self) -> list[Action]:
         return self._end(None) if self.state is State.EMPTYING and not self.buffered_messages else []

@@ -18,7 +18,12 @@ from penstock_jetstream.core.options import FetchOptions, Wait
 from penstock_jetstream.core.pulls import PullRequest
 from penstock_jetstream.core.refusals import refusal
 from penstock_jetstream.core.statuses import Kind, Status
-from penstock_jetstream.core.timing import ANSWER_GRACE_SECONDS, HEARTBEATS_MISSED, OVERSLEPT_SECONDS
+from penstock_jetstream.core.timing import (
+    ANSWER_GRACE_SECONDS,
+    HEARTBEATS_MISSED,
+    OVERSLEPT_SECONDS,
+    STRAGGLERS_SECONDS,
+)
 from penstock_jetstream.errors import ConsumeError, HeartbeatMissedError, PullUnansweredError, PullWithoutLinkError
 
 NO_WAIT_ANSWER_SECONDS = 5.0
@@ -41,6 +46,8 @@ class Step(Enum):
     """The first messages, once there are any."""
     FILL = auto()
     """All that was asked for."""
+    STRAGGLERS = auto()
+    """None any more: the status came before the last messages."""
     ENDED = auto()
 
 
@@ -62,6 +69,11 @@ class Fetch:
         """When the server shall let go."""
         self._deadline = 0.0
         """When we do; later (C-02)."""
+        self._asked_in_all = 0
+        """How many messages there will be once the request is complete."""
+        self._due_messages = 0
+        self._outcome: ConsumeError | None = None
+        """What it ends with, when the last messages have come."""
         self._wake_at: float | None = None
 
     def start(self, now: float, *, connected: bool = True) -> list[Action]:
@@ -79,12 +91,14 @@ class Fetch:
         self._heard_at = now
         self.messages += messages
         self.size_bytes += size_bytes
+        if self.step is Step.STRAGGLERS:
+            return self._end(self._outcome) if self.messages >= self._due_messages else []
         complete = self._messages_left == 0 or (self.options.max_bytes is not None and self._bytes_left == 0)
         return self._end(None) if complete else []
 
     def status(self, status: Status, now: float) -> list[Action]:
         stale = status.request not in {0, self.requests}
-        if self.step in {Step.NEW, Step.AWAY, Step.ENDED} or stale:
+        if self.step in {Step.NEW, Step.AWAY, Step.STRAGGLERS, Step.ENDED} or stale:
             return []
         self._heard_at = now
         self._statuses += 1
@@ -93,10 +107,9 @@ class Fetch:
         if status.kind is Kind.WRONG_PIN and self.pin_id:
             self.pin_id = ""
             return [Unpinned(), *self._ask(self.step, now)]
-        if status.kind in ENDS_QUIETLY:
-            following = self._following_step(status.kind)
-            return self._end(None) if following is None else self._ask(following, now)
-        return self._end(self._refusal(status))
+        if status.kind in ENDS_QUIETLY and (following := self._following_step(status.kind)) is not None:
+            return self._ask(following, now)
+        return self._end_with(status, now)
 
     def pinned(self, pin_id: str, now: float) -> list[Action]:
         """Take the id that a message carried."""
@@ -116,8 +129,8 @@ class Fetch:
         del now
         if self.step in {Step.NEW, Step.ENDED}:
             return []
-        if self.messages:
-            return self._end(None)
+        if self.messages or self.step is Step.STRAGGLERS:
+            return self._end(self._outcome)
         self.step = Step.AWAY
         return self._onwards([])
 
@@ -134,7 +147,7 @@ class Fetch:
             self._heard_at = now
             self._deadline = max(self._deadline, now + ANSWER_GRACE_SECONDS)
         if now >= self._deadline:
-            return self._end(self._late())
+            return self._end(self._outcome if self.step is Step.STRAGGLERS else self._late())
         if self._alarm_at is not None and now >= self._alarm_at:
             silent_seconds = round(now - self._heard_at, 1)
             error = HeartbeatMissedError(stream=self.stream, consumer=self.consumer, silent_seconds=silent_seconds)
@@ -199,7 +212,20 @@ class Fetch:
             pin_id=self.pin_id,
         )
         self.requests += 1
+        self._asked_in_all = self.messages + request.batch
         return self._onwards([*self._bound_subscription(), Pull(self.requests, request.body())])
+
+    def _end_with(self, status: Status, now: float) -> list[Action]:
+        """End with what a status says, once all that the server has sent by then is here."""
+        error = None if status.kind in ENDS_QUIETLY else self._refusal(status)
+        left = self._asked_in_all if status.left_messages is None else status.left_messages
+        self._due_messages = self._asked_in_all - left
+        if self.messages >= self._due_messages:
+            return self._end(error)
+        self.step = Step.STRAGGLERS
+        self._outcome = error
+        self._deadline = min(self._deadline, now + STRAGGLERS_SECONDS)
+        return self._onwards([])
 
     def _bound_subscription(self) -> list[Action]:
         """Let the server unsubscribe after the batch, and one status that may come before it (P-11).

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from penstock_jetstream.core.actions import End, Pinned, Pull, Unpinned, Unsubscribe, Verify
+from penstock_jetstream.core.actions import End, Pinned, Pull, Resubscribe, Unpinned, Unsubscribe, Verify, WakeAt
 from penstock_jetstream.core.consume import REACTIONS, TRANSITIONS, Consume, Signal, State, Then
 from penstock_jetstream.core.statuses import Kind
 from penstock_jetstream.errors import (
@@ -73,9 +73,9 @@ def test_a_threshold_that_is_the_maximum_does_not_make_a_request_per_message() -
     machine.arrived(5, 5 * SIZE, 1)
     for _ in range(5):
         asked += batches(machine.processed(1, SIZE, 2))
-    assert asked == [10, 1], "two open requests are enough: they count against max_waiting"
-    asked += batches(machine.arrived(5, 5 * SIZE, 3))
-    assert asked == [10, 1, 4]
+    assert asked == [10, 1, 1], "three open requests are enough: they count against max_waiting"
+    asked += batches(machine.arrived(2, 2 * SIZE, 3))
+    assert asked == [10, 1, 1, 3], "a message for each in turn, and the second is complete"
 
 
 def test_a_threshold_of_nothing_refills_an_empty_buffer() -> None:
@@ -412,15 +412,27 @@ def test_a_status_of_a_request_that_was_written_off_changes_nothing() -> None:
     assert machine.in_flight == 10
 
 
-@pytest.mark.requirement("C-51")
-def test_messages_of_a_request_that_was_written_off_are_taken() -> None:
+@pytest.mark.requirement("C-30", "C-35", "C-51")
+def test_messages_that_come_late_are_taken_and_not_mistaken_for_those_that_are_due() -> None:
+    """The pulls after the alarm have an inbox of their own. The former one is left when it can bring no more."""
+    machine = consume(max_messages=10, expires_seconds=60, idle_heartbeat_seconds=5)
+    machine.start(0)
+    actions = machine.tick(10)
+    assert [type(action).__name__ for action in actions] == ["Report", "Resubscribe", "Pull", "WakeAt"]
+    assert only(Resubscribe, actions) == [Resubscribe(51)]
+    machine.arrived_late(10, 10 * SIZE, 10.1)
+    assert (machine.buffered_messages, machine.in_flight) == (10, 10)
+    machine.arrived(10, 10 * SIZE, 10.2)
+    assert batches(machine.processed(14, 14 * SIZE, 11)) == []
+    assert batches(machine.processed(1, SIZE, 11)) == [5]
+
+
+def test_more_than_is_due_does_no_harm() -> None:
     machine = consume(max_messages=10)
     machine.start(0)
-    machine.tick(30)
-    machine.arrived(10, 10 * SIZE, 30.1)
-    machine.arrived(10, 10 * SIZE, 30.2)
-    assert (machine.buffered_messages, machine.in_flight) == (20, 0)
-    assert batches(machine.processed(14, 14 * SIZE, 31)) == []
+    machine.arrived(25, 25 * SIZE, 1)
+    assert (machine.buffered_messages, machine.in_flight) == (25, 0)
+    assert batches(machine.processed(19, 19 * SIZE, 31)) == []
     assert batches(machine.processed(1, SIZE, 31)) == [5]
 
 
@@ -442,7 +454,7 @@ def test_while_the_link_is_away_nothing_is_asked_and_no_alarm_rings_and_then_it_
     machine = consume(max_messages=10)
     machine.start(0)
     machine.arrived(4, 4 * SIZE, 1)
-    assert machine.disconnected(2) == []
+    assert machine.disconnected(2) == [Resubscribe(0)]
     assert machine.in_flight == 0, "the server forgets the requests of a link that it lost"
     assert machine.tick(100) == []
     assert machine.processed(1, SIZE, 100) == []
@@ -655,3 +667,93 @@ def _requests_in_a_minute(machine: Consume, text: str) -> int:
             return machine.requests
         now = max(now, due)
         actions = machine.tick(now)
+
+
+# What the simulator found: each of these failed once
+
+
+@pytest.mark.requirement("C-41")
+def test_the_heartbeat_of_another_request_does_not_end_the_row_of_failures() -> None:
+    """Naive: any heartbeat does. Then one old request is enough to repeat a refused one every second, for ever."""
+    machine = consume(max_messages=10)
+    machine.start(0)
+    machine.arrived(5, 5 * SIZE, 1)
+    assert batches(machine.processed(5, 5 * SIZE, 1)) == [5]
+    now, waits = 1.0, []
+    for request in range(2, 6):
+        machine.status(status("100 Idle Heartbeat", request=1), now)
+        actions = machine.status(status("409 Exceeded MaxRequestBatch of 1", request=request), now)
+        waits.append(wake_at(actions) - now if only(WakeAt, actions) else 16 - now)
+        now += [1, 2, 4, 8][request - 2]
+        machine.tick(now)
+    assert machine.requests == 6
+    assert now == 16, "after 1, 2, 4 and 8 s, not after 1 each"
+
+
+@pytest.mark.requirement("C-42", "G-09")
+def test_a_lost_pin_is_answered_at_once_even_in_a_row_of_failures() -> None:
+    """Naive: any failure in a row waits. But without the pin it is another request, which did not fail yet."""
+    machine = consume(max_messages=10, group="jobs")
+    machine.start(0)
+    machine.pinned("abc", 0)
+    now = 0.0
+    for request in range(1, 5):
+        now = wake_at(machine.status(status("503 ", request=request), now))
+        machine.tick(now)
+    assert batches(machine.status(status("423 Nats-Pin-Id mismatch", request=5), now)) == [10]
+
+
+@pytest.mark.requirement("C-44")
+def test_a_leader_that_moved_is_asked_at_once_even_after_nobody_answered_for_long() -> None:
+    machine = consume(max_messages=10)
+    machine.start(0)
+    now = 0.0
+    for request in range(1, 5):
+        now = wake_at(machine.status(status("503 ", request=request), now))
+        machine.tick(now)
+    assert batches(machine.status(status("409 Leadership Change", request=5), now)) == [10]
+
+
+@pytest.mark.requirement("C-41")
+def test_requests_that_were_once_open_together_do_not_excuse_each_other_later() -> None:
+    """Naive: what was open when another failed never counts. Then the 503 of 3 is answered at once."""
+    machine = consume(max_messages=10)
+    machine.start(0)
+    machine.arrived(5, 5 * SIZE, 1)
+    machine.processed(5, 5 * SIZE, 1)
+    assert batches(machine.status(status("409 Leadership Change", request=1), 2)) == [5]
+    assert batches(machine.status(status("409 Leadership Change", request=2), 3)) == [5]
+    assert batches(machine.status(status("503 ", request=3), 4)) == []
+    assert batches(machine.status(status("503 ", request=4), 4)) == []
+
+
+@pytest.mark.requirement("C-50", "C-51")
+def test_silence_after_silence_is_met_with_patience() -> None:
+    """A server that drops our requests without a word (max_waiting) is asked 1, 2, 4 … s after each alarm."""
+    machine = consume(max_messages=10, idle_heartbeat_seconds=0.5)
+    now = wake_at(machine.start(0))
+    assert batches(machine.tick(now)) == [10], "the first time at once"
+    pauses = []
+    for _ in range(4):
+        now += 1
+        alarm = machine.tick(now)
+        assert (reported(alarm), batches(alarm)) == (["HeartbeatMissedError"], [])
+        pauses.append(wake_at(alarm) - now)
+        now = wake_at(alarm)
+        assert batches(machine.tick(now)) == [10]
+    assert pauses == [1, 2, 4, 8]
+
+
+@pytest.mark.requirement("C-02", "C-30", "C-35")
+def test_what_a_request_brings_that_was_given_up_is_not_booked_on_the_next() -> None:
+    """Its way to the server took longer than we allowed for, and so did its expiry."""
+    machine = consume(max_messages=10, expires_seconds=10, idle_heartbeat_seconds=1)
+    machine.start(0)
+    for second in range(1, 11):
+        machine.status(status("100 Idle Heartbeat", request=1), second)
+        machine.tick(second)
+    actions = machine.tick(11)
+    assert only(Resubscribe, actions) == [Resubscribe(10)]
+    assert batches(actions) == [10]
+    machine.arrived_late(4, 4 * SIZE, 11.1)
+    assert machine.in_flight == 10

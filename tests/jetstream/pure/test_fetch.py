@@ -22,7 +22,7 @@ from tests.jetstream.pure.driving import SIZE, fetch, only, pulls, reported, sta
 
 
 def ended_with(machine: Fetch, text: str) -> Exception | None:
-    (end,) = machine.status(status(text, request=1, messages=1, size_bytes=0), 1)
+    (end,) = machine.status(status(text, request=1, messages=5 - machine.messages, size_bytes=0), 1)
     assert isinstance(end, End)
     return end.error
 
@@ -153,6 +153,28 @@ def test_who_gives_up_leaves_the_subscription() -> None:
     machine.start(0)
     assert machine.stop(1) == [End()]
     assert machine.stop(1) == []
+
+
+@pytest.mark.requirement("C-10")
+def test_a_status_that_comes_before_its_last_messages_does_not_cut_them_off() -> None:
+    """In a cluster messages wait for a quorum, and `409 Batch Completed` does not."""
+    machine = fetch(max_messages=5, max_bytes=1000)
+    machine.start(0)
+    machine.arrived(3, 3 * SIZE, 1)
+    (wake,) = machine.status(status("409 Batch Completed", request=1, messages=0, size_bytes=500), 1)
+    assert wake_at([wake]) == 2
+    assert machine.arrived(1, SIZE, 1.1) == []
+    assert machine.arrived(1, SIZE, 1.1) == [End()]
+
+
+@pytest.mark.requirement("C-10")
+def test_last_messages_that_do_not_come_are_not_waited_for_long() -> None:
+    machine = fetch(max_messages=5)
+    machine.start(0)
+    machine.status(status("409 Server Shutdown", request=1, messages=4), 1)
+    (end,) = machine.tick(2)
+    assert isinstance(end, End)
+    assert isinstance(end.error, RequestLostError)
 
 
 # ADR-13
