@@ -1,0 +1,99 @@
+"""One run: a world made of what a seed chooses, forty seconds of faults, and then the peace in which all must be done.
+
+Knows the order of things. Does not know what must hold (checks.py).
+"""
+
+from dataclasses import dataclass, field
+
+from penstock_jetstream.core.consume import Consume
+from penstock_jetstream.core.options import ConsumeOptions
+from tests.jetstream.simulation.checks import LOOK_SECONDS, Checks
+from tests.jetstream.simulation.client import Client, ConsumeClient, MachineFactory
+from tests.jetstream.simulation.faults import Faults
+from tests.jetstream.simulation.fetch_client import FetchClient
+from tests.jetstream.simulation.options import FAULT_SECONDS, Options, choose
+from tests.jetstream.simulation.server import Server
+from tests.jetstream.simulation.violation import Violation
+from tests.jetstream.simulation.world import World
+
+PEACE_SECONDS = 400.0
+"""A run that is not done by then never will be; most need a few seconds."""
+DRAIN_SECONDS = 30.0
+
+
+def plain(options: ConsumeOptions) -> Consume:
+    return Consume(options, stream="S", consumer="c")
+
+
+@dataclass
+class Outcome:
+    """What became of a run."""
+
+    seed: int
+    options: Options
+    violation: str = ""
+    seconds: float = 0.0
+    lines: list[str] = field(default_factory=list)
+
+    def describe(self) -> str:
+        verdict = self.violation or f"all held; everything was done after {self.seconds:.0f} simulated seconds"
+        head = f"seed {self.seed}\n{self.options.describe()}"
+        return "\n".join(
+            [head, *self.lines, verdict, f"again: python -m tests.jetstream.simulation --seed {self.seed}"]
+        )
+
+
+def run(seed: int, *, make: MachineFactory = plain, options: Options | None = None, traced: bool = False) -> Outcome:
+    """Run one seed; `make` may make machines that are not right, to see whether that is noticed."""
+    options = options or choose(seed)
+    world = World(seed, traced=traced)
+    outcome = Outcome(seed, options)
+    try:
+        _live(world, options, make)
+    except Violation as violation:
+        outcome.violation = str(violation)
+    outcome.seconds = world.now
+    outcome.lines = world.lines or []
+    return outcome
+
+
+def _live(world: World, options: Options, make: MachineFactory) -> None:
+    server = Server(world, options)
+    checks = Checks(world, server, options)
+    clients = [_client(world, server, checks, make, number=number) for number in range(len(options.clients))]
+    faults = Faults(world, server, clients)
+    _plan(world, options, server, faults)
+    for client in clients:
+        client.start()
+    world.after(LOOK_SECONDS, checks.look)
+    world.run(FAULT_SECONDS)
+    faults.heal()
+    world.run(FAULT_SECONDS + PEACE_SECONDS, unless=checks.finished)
+    checks.check_all_done(*(client.processed for client in clients if isinstance(client, FetchClient)))
+    for client in clients:
+        client.drain()
+    world.run(world.now + DRAIN_SECONDS)
+    checks.check_drained()
+
+
+def _client(world: World, server: Server, checks: Checks, make: MachineFactory, *, number: int) -> Client:
+    options, name = server.options.clients[number], f"client {number + 1}"
+    if options.kind == "fetch":
+        return FetchClient(world, server, options, name=name)
+    client = ConsumeClient(world, server, options, watcher=checks, make=make, name=name)
+    checks.watch(client)
+    return client
+
+
+def _plan(world: World, options: Options, server: Server, faults: Faults) -> None:
+    """Put what will happen into the future: bursts of messages, and faults."""
+    chance = world.random
+    for _ in range(0, options.messages, options.burst):
+        world.at(chance.random() * FAULT_SECONDS, _publish, world, options, server)
+    for name in options.faults:
+        world.at(chance.random() * FAULT_SECONDS * 0.8, faults.happen, name)
+
+
+def _publish(world: World, options: Options, server: Server) -> None:
+    for _ in range(options.burst):
+        server.publish(world.random.choice(options.sizes))
