@@ -105,6 +105,15 @@ def test_thousands_of_messages_are_booked_in_one_call() -> None:
 # Statuses
 
 
+def four_without_an_answer(machine: Consume) -> float:
+    """Let the first four requests meet nobody, and return when the fifth was made."""
+    now = 0.0
+    for request in range(1, 5):
+        now = wake_at(machine.status(status("503 ", request=request), now))
+        machine.tick(now)
+    return now
+
+
 @pytest.mark.requirement("C-34", "C-42", "C-44")
 @pytest.mark.parametrize("text", ["408 Request Timeout", "408 Interest Expired", "409 Batch Completed"])
 def test_what_an_ended_request_had_left_is_subtracted_and_asked_for_anew(text: str) -> None:
@@ -467,10 +476,7 @@ def test_while_the_link_is_away_nothing_is_asked_and_no_alarm_rings_and_then_it_
 def test_waiting_after_a_failure_ends_with_the_link() -> None:
     machine = consume(max_messages=10)
     machine.start(0)
-    now = 0.0
-    for request in range(1, 5):
-        now = wake_at(machine.status(status("503 ", request=request), now))
-        machine.tick(now)
+    now = four_without_an_answer(machine)
     machine.status(status("503 ", request=5), now)
     machine.disconnected(now)
     assert batches(machine.reconnected(now + 0.5)) == [10]
@@ -696,10 +702,7 @@ def test_a_lost_pin_is_answered_at_once_even_in_a_row_of_failures() -> None:
     machine = consume(max_messages=10, group="jobs")
     machine.start(0)
     machine.pinned("abc", 0)
-    now = 0.0
-    for request in range(1, 5):
-        now = wake_at(machine.status(status("503 ", request=request), now))
-        machine.tick(now)
+    now = four_without_an_answer(machine)
     assert batches(machine.status(status("423 Nats-Pin-Id mismatch", request=5), now)) == [10]
 
 
@@ -707,10 +710,7 @@ def test_a_lost_pin_is_answered_at_once_even_in_a_row_of_failures() -> None:
 def test_a_leader_that_moved_is_asked_at_once_even_after_nobody_answered_for_long() -> None:
     machine = consume(max_messages=10)
     machine.start(0)
-    now = 0.0
-    for request in range(1, 5):
-        now = wake_at(machine.status(status("503 ", request=request), now))
-        machine.tick(now)
+    now = four_without_an_answer(machine)
     assert batches(machine.status(status("409 Leadership Change", request=5), now)) == [10]
 
 

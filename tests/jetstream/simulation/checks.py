@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from penstock_jetstream.core.consume import LONGEST_WAIT_SECONDS, State
 from penstock_jetstream.core.options import ConsumeOptions
 from penstock_jetstream.errors import ConsumerDeletedError, PushBasedError
-from tests.jetstream.simulation.client import ConsumeClient
+from tests.jetstream.simulation.consume_client import ConsumeClient
 from tests.jetstream.simulation.link import Item
 from tests.jetstream.simulation.options import Options
 from tests.jetstream.simulation.server import Server

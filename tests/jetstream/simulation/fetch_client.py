@@ -5,11 +5,11 @@ Knows what must hold of one fetch, and checks it: not more than was asked for, a
 
 from typing_extensions import override
 
-from penstock_jetstream.core.actions import Action, End, Pinned, Pull, Unpinned, WakeAt
+from penstock_jetstream.core.actions import Action, End
 from penstock_jetstream.core.fetch import NO_WAIT_ANSWER_SECONDS, Fetch
 from penstock_jetstream.core.options import FetchOptions, Wait
 from penstock_jetstream.core.timing import ANSWER_GRACE_SECONDS
-from tests.jetstream.simulation.client import Client, read_item
+from tests.jetstream.simulation.client import Client
 from tests.jetstream.simulation.link import Item
 from tests.jetstream.simulation.options import ClientOptions
 from tests.jetstream.simulation.server import Server
@@ -27,11 +27,10 @@ class FetchClient(Client):
     def __init__(self, world: World, server: Server, options: ClientOptions, *, name: str) -> None:
         super().__init__(world, server, options, name)
         self.fetch_options = FetchOptions(**{**options.machine, "wait": Wait(options.machine["wait"])})
-        self.machine = self._fresh("")
+        self.machine: Fetch = self._fresh("")
         self.got: list[tuple[int, int]] = []
         self.processed: set[int] = set()
         self._started_at = 0.0
-        self._first_number = 0
 
     def _fresh(self, pin_id: str) -> Fetch:
         return Fetch(self.fetch_options, stream="S", consumer="c", pin_id=pin_id)
@@ -39,26 +38,17 @@ class FetchClient(Client):
     @override
     def start(self) -> None:
         self._started_at = self.world.now
-        self.perform(self.machine.start(self.world.now, connected=self.link.up))
+        super().start()
 
     @override
-    def perform(self, actions: list[Action]) -> None:
-        self.note(actions)
-        for action in actions:
-            match action:
-                case Pull(number, body):
-                    self.link.send_to_server(self.server.pull, self.link, self._first_number + number, body)
-                case WakeAt(time):
-                    self.wake_at(time)
-                case End():
-                    self._end()
-                case Pinned() | Unpinned() | _:
-                    pass
+    def on_action(self, action: Action) -> None:
+        if isinstance(action, End):
+            self._end()
 
     def _end(self) -> None:
-        self._wake += 1
-        self._first_number += self.machine.requests
-        self.link.left_inboxes_to = self._first_number
+        self.rest()
+        self.first_number += self.machine.requests
+        self.link.left_inboxes_to = self.first_number
         self._check()
         if not self.leaving:
             start = max(self.world.now, self.slow_until, self.asleep_until)
@@ -89,30 +79,14 @@ class FetchClient(Client):
     @override
     def on_items(self, items: list[Item]) -> None:
         for item in items:
-            if item[0] <= self._first_number:
+            if item[0] <= self.first_number:
                 continue
             if len(item) == 4:
                 self.got.append((item[1], item[2]))
-                if item[3]:
-                    self.perform(self.machine.pinned(item[3], self.world.now))
+                self.learn_pin(item[3])
                 self.perform(self.machine.arrived(1, item[2], self.world.now))
             else:
-                number, text, left = item
-                self.perform(self.machine.status(read_item((number - self._first_number, text, left)), self.world.now))
-
-    @override
-    def on_tick(self) -> None:
-        self.perform(self.machine.tick(self.world.now))
-
-    @override
-    def disconnect(self) -> None:
-        self.link.break_off()
-        self.perform(self.machine.disconnected(self.world.now))
-
-    @override
-    def reconnect(self) -> None:
-        self.link.connect()
-        self.perform(self.machine.reconnected(self.world.now))
+                self.take_status(item)
 
     @override
     def drain(self) -> None:

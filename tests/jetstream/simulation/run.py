@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from penstock_jetstream.core.consume import Consume
 from penstock_jetstream.core.options import ConsumeOptions
 from tests.jetstream.simulation.checks import LOOK_SECONDS, Checks
-from tests.jetstream.simulation.client import Client, ConsumeClient, MachineFactory
+from tests.jetstream.simulation.client import Client
+from tests.jetstream.simulation.consume_client import ConsumeClient, MachineFactory
 from tests.jetstream.simulation.faults import Faults
 from tests.jetstream.simulation.fetch_client import FetchClient
 from tests.jetstream.simulation.options import FAULT_SECONDS, Options, choose
