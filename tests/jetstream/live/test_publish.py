@@ -121,7 +121,8 @@ async def test_a_stream_that_comes_meanwhile_gets_the_message(every_jetstream: J
 
 @pytest.mark.requirement("X-02")
 async def test_without_a_limit_the_deadline_ends_the_attempts(jetstream: JetStream, fresh_name: str) -> None:
-    with pytest.raises(NoRespondersError):
+    """Whether the last of them has been answered by then is a matter of luck."""
+    with pytest.raises((NoRespondersError, RequestTimeoutError)):
         await jetstream.publish(f"{fresh_name}.a", retry=Retry(-1, 0.01), timeout_seconds=0.1)
 
 
