@@ -66,7 +66,9 @@ class Lane(Consumption):
         """Acknowledge messages, and return when the server has taken all of that.
 
         It takes the answers of a link in their order, so that its word for the last one is good for all. If the link is
-        lost meanwhile, which of them it took is not known: settle them again, which does no harm.
+        lost meanwhile, which of them it took is not known: settle them again, which does no harm. A server that was
+        killed may have forgotten deliveries: what it does not know it does not confirm, and delivers again. So after a
+        RequestTimeoutError try once or twice, and then let these messages come again.
         """
         if replies and self.source.is_acknowledged:
             self._answer(replies[:-1], acks.ACK)
