@@ -123,8 +123,9 @@ class Servers:
         told = [_neighbour(url, by) for url in urls]
         self._told = [address for address in dict.fromkeys(told) if (address.host, address.port) not in here]
 
-    def others(self, than: Address) -> list[Address]:
-        return [address for address in self.known if address != than]
+    def others(self, than: Address, chance: float) -> list[Address]:
+        """Return all but one in the order in which to try them."""
+        return _turned([address for address in self.known if address != than], chance)
 
     def wait_seconds(self, chance: float) -> float:
         """Return how long to wait before the next round."""
@@ -133,16 +134,19 @@ class Servers:
     def next_round(self, chance: float) -> list[Address]:
         """Return all servers in the order in which to try them: that of the last link comes last."""
         self._rounds += 1
-        known = self.known
-        start = int(chance * len(known))
-        turned = known[start:] + known[:start]
-        return sorted(turned, key=lambda address: address == self._last)
+        return sorted(_turned(self.known, chance), key=lambda address: address == self._last)
 
     def lost(self, address: Address, lasted_seconds: float) -> None:
         """Take note that a link has ended. One that did not last counts as an attempt that failed."""
         self._last = address
         if lasted_seconds >= STEADY_SECONDS:
             self._rounds = 0
+
+
+def _turned(addresses: list[Address], chance: float) -> list[Address]:
+    """Return them from some place on: so the clients of a server that is lost spread over the others."""
+    start = int(chance * len(addresses))
+    return addresses[start:] + addresses[:start]
 
 
 def _neighbour(url: str, by: Address) -> Address:

@@ -191,7 +191,7 @@ class Connection:
         self._adopt(successor)
 
     async def _elsewhere(self, link: Link) -> Link | None:
-        for address in self._servers.others(link.address):
+        for address in self._servers.others(link.address, random.random()):  # noqa: S311 - no secret
             try:
                 return await self._dialer.dial(address)
             except JetStreamError as problem:

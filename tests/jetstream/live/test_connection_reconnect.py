@@ -293,6 +293,11 @@ async def test_a_name_that_stands_for_nothing_is_named() -> None:
         await Connection("no.such.host.invalid").open()
 
 
+async def test_a_name_may_stand_for_addresses_where_nothing_listens(server: NatsServer) -> None:
+    async with Connection(f"localhost:{server.port}") as connection:  # often ::1 comes first
+        assert connection.server.id == server_id(server)
+
+
 async def test_opening_can_be_interrupted(nats_server: NatsServer, start_relay: StartRelay) -> None:
     relay = start_relay(nats_server.port)
     relay.half_open()

@@ -145,5 +145,7 @@ def test_what_a_server_tells_of_is_trusted_by_the_name_and_reached_as_the_one_th
     assert pool.known[1].server_name == "nats.example"
 
 
-def test_the_others_are_all_but_one() -> None:
-    assert servers().others(B) == [A, C]
+def test_the_others_are_all_but_one_and_chance_decides_who_comes_first() -> None:
+    assert servers().others(B, chance=0) == [A, C]
+    assert servers().others(B, chance=0.5) == [C, A]
+    assert servers(A).others(A, chance=0.9) == []
