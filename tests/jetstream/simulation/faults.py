@@ -125,7 +125,7 @@ class Faults:
         self._leader_away()
 
     def _pause(self) -> None:
-        self.server.paused_until = self.world.now + self._duration()
+        self.server.pause(self._duration())
 
     def _reset(self) -> None:
         self.server.reset()

@@ -397,6 +397,10 @@ class Server:
 
     # What it suffers
 
+    def pause(self, seconds: float) -> None:
+        self.paused_until = self.world.now + seconds
+        self._set_timer()
+
     def unpin(self) -> None:
         self.pin = ""
         self.deliver()

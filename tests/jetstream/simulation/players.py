@@ -1,0 +1,207 @@
+"""Who plays a scenario: the simulated server, and real ones. Each returns what came back on the inbox.
+
+Knows how each step is carried out. Does not know what ought to come back: the simulated server says what it expects,
+and the real one is given time until as much has come.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from penstock_jetstream.core.acks import ACK, parse_token
+from penstock_jetstream.core.headers import Headers
+from penstock_jetstream.core.pulls import next_subject, reply_to, request_number
+from penstock_jetstream.core.sizes import PIN_HEADER
+from tests.jetstream.scene import Scene
+from tests.jetstream.simulation.options import Options
+from tests.jetstream.simulation.scenarios import (
+    Acknowledge,
+    Ask,
+    Delete,
+    Pause,
+    Reset,
+    Scenario,
+    Step,
+    StepDown,
+    Store,
+    Unpin,
+    Wait,
+)
+from tests.jetstream.simulation.server import Server
+from tests.jetstream.simulation.world import World
+
+TIMESTAMP_DIGITS = 19
+ANSWER_SECONDS = 0.01
+QUIET_SECONDS = 0.03
+PATIENCE_SECONDS = 5
+SECOND = 1_000_000_000
+
+Answer = tuple[object, ...]
+"""("message", sequence, has a pin), or (number of the request, status, what it had left)."""
+
+
+def message_bytes(stream: str, payload_bytes: int) -> int:
+    """Return the size of a message whose numbers all have one digit, as the server counts it."""
+    token = f"$JS.ACK.{stream}.c.1.1.1.{'9' * TIMESTAMP_DIGITS}.0"
+    return len(f"{stream}.m") + len(token) + payload_bytes
+
+
+class Simulated:
+    """Plays with the simulated server."""
+
+    name = "simulated"
+    interested = True
+
+    def __init__(self, stream: str, scenario: Scenario, *, replicated: bool = False) -> None:
+        config = scenario.config
+        self.lost_silently = 0
+        self.stream = stream
+        self.world = World(0)
+        self.answers: list[Answer] = []
+        options = Options(
+            ack_wait_seconds=config.get("ack_wait", 30 * SECOND) / SECOND,
+            max_ack_pending=config.get("max_ack_pending", 1000),
+            max_waiting=config.get("max_waiting", 512),
+            policy=config.get("priority_policy", ""),
+            pin_timeout_seconds=config.get("priority_timeout", 0) / SECOND,
+            replicated=replicated,
+        )
+        self.server = Server(self.world, options)
+        self.server.max_batch = config.get("max_batch", 0)
+        self.server.max_expires_seconds = config.get("max_expires", 0) // SECOND
+        self.server.max_request_bytes = config.get("max_bytes", 0)
+
+    def listens(self, number: int) -> bool:
+        return number > 0
+
+    def send_status(self, number: int, text: str, left: tuple[int, int] | None = None) -> None:
+        self.answers.append((number, text, left))
+
+    def send_message(self, number: int, sequence: int, size_bytes: int, pin: str) -> None:
+        del number, size_bytes
+        self.answers.append(("message", sequence, bool(pin)))
+
+    def play(self, steps: Sequence[Step]) -> list[list[Answer]]:
+        return [self._answers_to(step) for step in steps]
+
+    def _answers_to(self, step: Step) -> list[Answer]:
+        self.answers = []
+        self._do(step)
+        self.world.run(self.world.now + (step.seconds if isinstance(step, Wait) else ANSWER_SECONDS))
+        return self.answers
+
+    def _do(self, step: Step) -> None:  # noqa: C901 - one case per step
+        match step:
+            case Store(count, payload_bytes):
+                for _ in range(count):
+                    self.server.publish(message_bytes(self.stream, payload_bytes))
+            case Ask(number):
+                self.server.pull(self, number, body_for(step, self.stream))
+            case Acknowledge(sequence):
+                self.server.acknowledge(sequence)
+            case Delete():
+                self.server.delete()
+            case Pause(seconds):
+                self.server.pause(seconds)
+            case Reset():
+                self.server.reset()
+            case Unpin():
+                self.server.unpin()
+            case StepDown():
+                self.server.lose_leader("409 Leadership Change")
+            case Wait():
+                pass
+
+
+class Real:
+    """Plays with a real server."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.inbox = scene.connection.new_inbox()
+        self.answers: list[Answer] = []
+        self._replies: dict[int, str] = {}
+        self._changed = asyncio.Event()
+        scene.connection.subscribe(f"{self.inbox}.*", self._take)
+
+    def _take(self, subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
+        del payload
+        if reply:
+            sequence = parse_token(reply).stream_sequence
+            self._replies[sequence] = reply.decode()
+            self.answers.append(("message", sequence, PIN_HEADER in header))
+        else:
+            self.answers.append(status_of(subject, Headers.parse(header)))
+        self._changed.set()
+
+    async def play(self, steps: Sequence[Step], expected: Sequence[Sequence[Answer]]) -> list[list[Answer]]:
+        """Play; `expected` says how many answers to wait for."""
+        return [await self._answers_to(step, len(answers)) for step, answers in zip(steps, expected, strict=True)]
+
+    async def _answers_to(self, step: Step, count: int) -> list[Answer]:
+        self.answers = []
+        await self._do(step)
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while len(self.answers) < count:
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            pass
+        await asyncio.sleep(QUIET_SECONDS)  # so that one too many is seen
+        return self.answers
+
+    async def _do(self, step: Step) -> None:
+        consumers, stream = self.scene.js.consumers, self.scene.stream
+        match step:
+            case Store(count, payload_bytes):
+                stored = (self.scene.js.publish(f"{stream}.m", b"x" * payload_bytes) for _ in range(count))
+                await asyncio.gather(*stored)
+            case Ask(number):
+                reply = reply_to(self.inbox, number)
+                subject = next_subject("$JS.API", stream, "c")
+                self.scene.connection.publish(subject, body_for(step, stream), reply=reply)
+                await self.scene.connection.flush()
+            case Acknowledge(sequence):
+                await self.scene.connection.request(self._replies[sequence], ACK)
+            case Delete():
+                await consumers.delete(stream, "c")
+            case Pause(seconds):
+                await consumers.pause(stream, "c", datetime.now(UTC) + timedelta(seconds=seconds))
+            case Reset():
+                await consumers.reset(stream, "c")
+            case Unpin():
+                await consumers.unpin(stream, "c", "jobs")
+            case StepDown():
+                await consumers.step_down(stream, "c")
+            case Wait(seconds):
+                await asyncio.sleep(seconds)
+
+
+def body_for(ask: Ask, stream: str) -> bytes:
+    """Return the body; a negative max_bytes is for so many messages of 50 bytes."""
+    body = dict(ask.body)
+    if body.get("max_bytes", 0) < 0:
+        body["max_bytes"] *= -message_bytes(stream, 50)
+    return json.dumps(body).encode()
+
+
+def status_of(subject: bytes, headers: Headers) -> Answer:
+    left = None
+    if "Nats-Pending-Messages" in headers:
+        left = (int(headers["Nats-Pending-Messages"]), int(headers["Nats-Pending-Bytes"]))
+    return (request_number(subject), f"{headers.status} {headers.description}", left)
+
+
+def without_time(answers: Sequence[Sequence[Answer]]) -> list[Answer]:
+    """Return them in order, but of a request's heartbeats only the first: how many there are is a matter of time."""
+    beating: set[object] = set()
+    rest: list[Answer] = []
+    for answer in (answer for step in answers for answer in step):
+        beats = answer[1] == "100 Idle Heartbeat"
+        if not beats or answer[0] not in beating:
+            rest.append(answer)
+        if beats:
+            beating.add(answer[0])
+    return rest
