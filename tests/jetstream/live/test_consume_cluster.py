@@ -12,7 +12,8 @@ from tests.testbed.nats.fixtures import StartNatsCluster
 
 @pytest.fixture
 def cluster(start_nats_cluster: StartNatsCluster) -> NatsCluster:
-    return start_nats_cluster()
+    """Three nodes that write ack tokens of version 2, which elsewhere single servers do."""
+    return start_nats_cluster(js_ack_fc_v2=True)
 
 
 @pytest.mark.requirement("C-44", "C-51", "C-53", "C-54", "S-19")
