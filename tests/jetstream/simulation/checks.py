@@ -30,9 +30,9 @@ FINAL = (ConsumerDeletedError, PushBasedError)
 """The only errors of this world that may end a consume."""
 RUSH_WINDOW_SECONDS = 10.0
 RUSH_REQUESTS_MAX = 8
-SLACK_SECONDS = 3.0
-"""Two rounds on the slowest link, the grace after an expiry, and the half second between looks."""
-LOOK_SECONDS = 0.5
+SLACK_SECONDS = 3.5
+"""Two rounds on the slowest link, the grace after an expiry, and the second between looks."""
+LOOK_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -182,6 +182,9 @@ class Checks:
             raise Violation(f"messages {sorted(missing)[:10]} were never processed")
         if missing := self.server.acknowledged.difference(self.processed_sequences, *also_processed):
             raise Violation(f"messages {sorted(missing)[:10]} are acknowledged, but nobody processed them")
+
+    def all_ended(self) -> bool:
+        return all(client.machine.state is State.ENDED for client in self.clients)
 
     def check_drained(self) -> None:
         for client in self.clients:

@@ -73,7 +73,7 @@ def _live(world: World, options: Options, make: MachineFactory) -> None:
     checks.check_all_done(*(client.processed for client in clients if isinstance(client, FetchClient)))
     for client in clients:
         client.drain()
-    world.run(world.now + DRAIN_SECONDS)
+    world.run(world.now + DRAIN_SECONDS, unless=checks.all_ended)
     checks.check_drained()
 
 
