@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.errors import ApiError, NoRespondersError, RequestTimeoutError
 from tests.testbed.waiting import PAUSE_SECONDS
 
@@ -21,3 +22,12 @@ async def eventually(condition: Callable[[], Awaitable[bool]], what: str, second
                 await asyncio.sleep(PAUSE_SECONDS)
     except TimeoutError as problem:
         raise TimeoutError(f"{what}: not within {seconds:g} s; last: {said}") from problem
+
+
+async def reachable(jetstream: JetStream) -> None:
+    """Return when a domain behind a leaf answers: a leaf that has connected has yet to say what it listens to."""
+
+    async def answers() -> bool:
+        return (await jetstream.account()).api_level >= 0
+
+    await eventually(answers, f"{jetstream.api.prefix} answers")

@@ -20,7 +20,7 @@ from penstock_jetstream.errors.listing import IncompleteListError
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.options import Options
 from tests.jetstream.conftest import VARIANTS
-from tests.jetstream.eventually import eventually
+from tests.jetstream.eventually import eventually, reachable
 from tests.jetstream.losing import fragile
 from tests.jetstream.playing import TYPES, Played
 from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf, StartRelay
@@ -64,6 +64,7 @@ async def test_a_domain_is_reached_over_a_leaf_by_its_prefix(start_nats_leaf: St
     pair = start_nats_leaf()
     async with Connection(pair.hub.url) as connection:
         hub, leaf = JetStream(connection), JetStream(connection, domain="leaf")
+        await reachable(leaf)
         same = JetStream(connection, api_prefix="$JS.leaf.API")
         assert ((await hub.account()).domain, (await leaf.account()).domain) == ("hub", "leaf")
         await hub.streams.create({"name": "HUB", "subjects": ["hub.>"]})

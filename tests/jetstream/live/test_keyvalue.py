@@ -16,7 +16,7 @@ from penstock_jetstream.core.keyvalue import BucketOptions, Entry, WatchOptions
 from penstock_jetstream.errors import ApiError, ConflictError, ErrorCode, MissingError, UsageError
 from penstock_jetstream.errors.keyvalue import RevisionConflictError
 from penstock_jetstream.transport.connection import Connection
-from tests.jetstream.eventually import eventually
+from tests.jetstream.eventually import eventually, reachable
 from tests.testbed.nats.client import connection as peer_connection
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf
@@ -205,6 +205,7 @@ async def test_a_value_that_is_too_large_is_the_buckets_refusal(jetstream: JetSt
 async def test_a_bucket_of_another_domain_is_written_and_read_there(start_nats_leaf: StartNatsLeaf) -> None:
     pair = start_nats_leaf()
     async with Connection(pair.hub.url) as connection:
+        await reachable(JetStream(connection, domain="leaf"))
         hub = await JetStream(connection).key_value.create("config")
         leaf = await JetStream(connection, domain="leaf").key_value.create("config")
         await hub.put("a", b"of the hub")
@@ -221,6 +222,7 @@ async def test_a_mirror_of_a_bucket_is_read_here_and_written_at_its_origin(start
         origin = await JetStream(connection).key_value.create("config")
         await origin.put("a", b"1")
         at_leaf = JetStream(connection, domain="leaf")
+        await reachable(at_leaf)
         mirror = {"name": "KV_config", "external": {"api": "$JS.hub.API"}}
         await at_leaf.streams.create({"name": "KV_copy", "mirror": mirror, "max_msgs_per_subject": 1})
         copy = await at_leaf.key_value.open("copy")
@@ -327,7 +329,7 @@ def seen(entries: list[Entry]) -> list[tuple[str, bytes | None]]:
 
 
 async def following(watch: Watch, count: int) -> list[Entry]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return [await anext(watch) for _ in range(count)]
 
 
