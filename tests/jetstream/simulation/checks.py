@@ -29,7 +29,8 @@ from tests.jetstream.simulation.world import World
 FINAL = (ConsumerDeletedError, PushBasedError)
 """The only errors of this world that may end a consume."""
 RUSH_WINDOW_SECONDS = 10.0
-RUSH_REQUESTS_MAX = 8
+RUSH_REQUESTS_MAX = 12
+"""Each of a few troubles in a row may end several requests, which are made anew at once."""
 SLACK_SECONDS = 3.5
 """Two rounds on the slowest link, the grace after an expiry, and the second between looks."""
 LOOK_SECONDS = 1.0

@@ -138,7 +138,7 @@ def _consume(chance: random.Random) -> dict[str, Any]:
 
 def _fetch(chance: random.Random, policy: str) -> dict[str, Any]:
     options: dict[str, Any] = {
-        "expires_seconds": chance.choice([1.5, 2.0, 5.0]),
+        "expires_seconds": chance.choice([3.0, 5.0]),
         "max_messages": chance.choice([1, 10]),
     }
     if chance.random() < 0.3:

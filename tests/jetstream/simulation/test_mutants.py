@@ -14,7 +14,7 @@ from penstock_jetstream.core.options import ConsumeOptions
 from penstock_jetstream.core.statuses import Kind, Status
 from tests.jetstream.simulation.run import run
 
-SEEDS_MAX = 600
+SEEDS_MAX = 2000
 """Most are noticed within the first fifty."""
 
 
