@@ -216,8 +216,10 @@ class Pulling(ABC):
             self._arrived_bytes += message.size_bytes
 
     def _receive_late(self, subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
-        """Take a message of a request that had been written off; a status of one says nothing any more."""
-        if reply and isinstance(self._machine, Consume):
+        """Take what comes of a request that had been given up."""
+        if not reply:
+            self._take_status(subject, header)
+        elif isinstance(self._machine, Consume):
             message = Message(self._connection, subject, reply, header, payload, not self.source.is_acknowledged)
             now = self._loop.time()
             self._take([message], now)

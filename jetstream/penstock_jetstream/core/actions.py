@@ -35,7 +35,7 @@ class Report:
 class Resubscribe:
     """Take a fresh inbox for the pulls that follow, and leave the former one after so many seconds: 0 is at once.
 
-    Statuses that come on the former one are ignored, and messages are booked by `arrived_late` instead of `arrived`.
+    Statuses that come on the former one are told as ever. Its messages are booked by `arrived_late`, not `arrived`.
     """
 
     former_seconds: float

@@ -757,3 +757,14 @@ def test_what_a_request_brings_that_was_given_up_is_not_booked_on_the_next() -> 
     assert batches(actions) == [10]
     machine.arrived_late(4, 4 * SIZE, 11.1)
     assert machine.in_flight == 10
+
+
+@pytest.mark.requirement("C-50", "C-51")
+def test_a_heartbeat_of_a_request_that_was_given_up_is_a_sign_of_life_all_the_same() -> None:
+    """Naive: it is not. Then a link that is slower than two heartbeats sets off one alarm after the other."""
+    machine = consume(max_messages=10, idle_heartbeat_seconds=0.5)
+    now = wake_at(machine.start(0))
+    assert reported(machine.tick(now)) == ["HeartbeatMissedError"]
+    machine.status(status("100 Idle Heartbeat", request=1), now + 0.5)
+    assert reported(machine.tick(now + 1)) == []
+    assert reported(machine.tick(now + 1.5)) == ["HeartbeatMissedError"]

@@ -153,6 +153,8 @@ class Checks:
     def _check_room_in_truth(self, client: ConsumeClient) -> None:
         """Count what is buffered, on the wire, and promised by the server for requests that were not written off."""
         machine = client.machine
+        if machine.state is State.ENDED:
+            return
         by_bytes = machine.options.by_bytes
         buffered = machine.buffered_bytes if by_bytes else machine.buffered_messages
         known = client.first_number + machine.written_off

@@ -138,17 +138,16 @@ class ConsumeClient(Client):
                     continue
             self._book(group)
             group = []
-            if item[0] <= self.former_inbox_to:
-                self._take_late(item)
-            elif len(item) == 3:
+            if len(item) == 3:
                 self.take_status(item)
+            elif item[0] <= self.former_inbox_to:
+                self._take_late(item)
         self._book(group)
         self._begin()
 
     def _take_late(self, item: Item) -> None:
-        if len(item) == 4:
-            self.buffer.append((item[1], item[2], True))
-            self.perform(self.machine.arrived_late(1, item[2], self.world.now))
+        self.buffer.append((item[1], item[2], True))
+        self.perform(self.machine.arrived_late(1, item[2], self.world.now))
 
     def _book(self, group: list[Held]) -> None:
         if group:
