@@ -90,9 +90,10 @@ class Lane(Consumption):
         former.block_handler = self._receive_late_block
 
     def _receive_block(self, block: Block) -> None:
-        if block.headers:
-            self._learn_pin(block)
         self._carry_out(self._machine.arrived(len(block), self._keep(block), self._loop.time()))
+        for header in block.headers.values():
+            if pin := sizes.pin_id(header):
+                self._learn_pin(pin)
 
     def _receive_late_block(self, block: Block) -> None:
         self._carry_out(self._machine.arrived_late(len(block), self._keep(block), self._loop.time()))
@@ -106,11 +107,6 @@ class Lane(Consumption):
             self._blocks.append((block, size_bytes))
             self._waiting.wake(1)
         return size_bytes
-
-    def _learn_pin(self, block: Block) -> None:
-        for header in block.headers.values():
-            if (pin_id := sizes.pin_id(header)) and pin_id != self._machine.pin_id:
-                self._carry_out(self._machine.pinned(pin_id, self._loop.time()))
 
     @override
     def _take(self, messages: list[Message], now: float) -> None:

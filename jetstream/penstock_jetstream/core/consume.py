@@ -166,6 +166,8 @@ class Consume:
         self._heard_at = 0.0
         self._wake_at: float | None = None
         self._wait_until: float | None = None
+        self._waits_for_life = False
+        """It waits because of silence alone, so that anything that is heard ends it."""
         self._failures = 0
         """Requests in a row that failed, each made in place of the one before."""
         self._failed_by: set[Kind | None] = set()
@@ -212,7 +214,7 @@ class Consume:
         """Book messages that came: one, or many at once. `size_bytes` is theirs together (sizes.py)."""
         if self.state is State.ENDED:
             return []
-        self._heard_at = now
+        self._hear(now)
         self._failures = 0
         self.buffered_messages += messages
         self.buffered_bytes += size_bytes
@@ -223,15 +225,15 @@ class Consume:
         """Book messages of a former inbox: nothing was expected of it any more, but they do fill the buffer."""
         if self.state is State.ENDED:
             return []
-        self._heard_at = now
+        self._hear(now)
         self.buffered_messages += messages
         self.buffered_bytes += size_bytes
-        return []
+        return self._onwards(now, [])
 
     def status(self, status: Status, now: float) -> list[Action]:
         if self.state in {State.NEW, State.ENDED}:
             return []
-        self._heard_at = now
+        self._hear(now)
         reaction = REACTIONS[status.kind]
         if reaction.then is Then.END:
             return self._end(self._refusal(status))
@@ -246,14 +248,18 @@ class Consume:
         return self._onwards(now, actions)
 
     def pinned(self, pin_id: str, now: float) -> list[Action]:
-        """Take the id that a message carried; call it for the first message that has another one than `pin_id`."""
-        del now
+        """Take the id that a message carried; once the first message that has another one than `pin_id` is booked."""
         if pin_id == self.pin_id or self.state is State.ENDED:
             return []
         if self.pin_id:
             self._former_pin_at_request = self.requests
         self.pin_id = pin_id
-        return [Pinned(pin_id)]
+        actions: list[Action] = [Pinned(pin_id)]
+        if len(self._in_flight) > 1:
+            # One of them took the pin. The others were made without it, and would stand by for as long as we hold it.
+            actions.append(Resubscribe(self._in_flight.last_deadline - now))
+            self._in_flight.write_off(self.requests)
+        return self._onwards(now, actions)
 
     # What comes from the user
 
@@ -295,6 +301,7 @@ class Consume:
             return []
         self._in_flight.write_off(self.requests)
         self._wait_until = self._wake_at = None
+        self._waits_for_life = False
         self._failures = 0
         self._needs_whole_buffer = False
         return [Resubscribe(0), *self._end_when_empty()] if self.state is State.AWAY else self._end_when_empty()
@@ -336,6 +343,11 @@ class Consume:
         self.state = state or self.state
         return state is not None
 
+    def _hear(self, now: float) -> None:
+        self._heard_at = now
+        if self._waits_for_life:
+            self._waits_for_life, self._wait_until = False, None
+
     def _onwards(self, now: float, actions: list[Action]) -> list[Action]:
         """Pull if it is time to, and ask to be woken if it is sooner than last asked for."""
         if self.state is not State.PULLING:
@@ -350,7 +362,7 @@ class Consume:
 
     def _may_pull(self, now: float) -> bool:
         if self._wait_until is not None and now >= self._wait_until:
-            self._wait_until = None
+            self._waits_for_life, self._wait_until = False, None
         pending = self.pending
         return (
             pending <= self._threshold
@@ -419,6 +431,7 @@ class Consume:
         if not at_once or (anew and kind in self._failed_by):
             doublings = min(max(self._failures - 1 - at_once, 0), DOUBLINGS_MAX)
             wait_seconds = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
+            self._waits_for_life = kind is None and (self._waits_for_life or self._wait_until is None)
             self._wait_until = max(self._wait_until or 0, now + wait_seconds)
         self._failed_by.add(kind)
 

@@ -768,3 +768,26 @@ def test_a_heartbeat_of_a_request_that_was_given_up_is_a_sign_of_life_all_the_sa
     machine.status(status("100 Idle Heartbeat", request=1), now + 0.5)
     assert reported(machine.tick(now + 1)) == []
     assert reported(machine.tick(now + 1.5)) == ["HeartbeatMissedError"]
+
+
+@pytest.mark.requirement("C-50", "C-51")
+def test_who_waits_because_of_silence_waits_no_longer_than_it_lasts() -> None:
+    """Naive: the wait goes on when messages come late, though they show that there is a server again."""
+    machine = consume(max_messages=10, idle_heartbeat_seconds=0.5)
+    machine.tick(wake_at(machine.start(0)))
+    alarm = machine.tick(2)
+    assert (reported(alarm), batches(alarm), wake_at(alarm)) == (["HeartbeatMissedError"], [], 3)
+    assert batches(machine.arrived_late(4, 4 * SIZE, 2.1)) == [6]
+
+
+@pytest.mark.requirement("G-08", "G-10")
+def test_a_request_that_was_made_before_the_pin_was_known_does_not_stand_by_for_it() -> None:
+    """Naive: it is counted on. But whoever holds the pin is not served without it, and waits until it expires."""
+    machine = consume(max_messages=10, group="jobs")
+    machine.start(0)
+    machine.arrived(5, 5 * SIZE, 1)
+    assert batches(machine.processed(5, 5 * SIZE, 1)) == [5]
+    actions = machine.pinned("abc", 1)
+    assert only(Resubscribe, actions) == [Resubscribe(31)]
+    (pull,) = pulls(actions)
+    assert (pull["batch"], pull["id"]) == (10, "abc")

@@ -3,8 +3,8 @@
     room        buffered + in flight ≤ maximum: in the machine's books at every moment, and in truth; not counting
                 messages that came late, of requests that had been written off. No pull promises more with them either
     books       what is buffered is what the shell holds; no counter is negative
-    no stall    messages there, link up, user idle  ⇒  a message: within 2 heartbeats if a request was lost without a
-                word, otherwise at once; both after the longest wait for a request that failed
+    no stall    messages there, link up, user idle  ⇒  a message at once; or after the longest wait if a request failed
+                that is not to be repeated at once; or after two heartbeats more if one was lost without a word
     no end      but by its user, or over an error that is final
     no rush     a request that comes to nothing is not repeated more than a few times in ten seconds
     all done    once nothing goes wrong any more, every message is processed and acknowledged, and a drain ends
@@ -28,6 +28,10 @@ from tests.jetstream.simulation.world import World
 
 FINAL = (ConsumerDeletedError, PushBasedError)
 """The only errors of this world that may end a consume."""
+HARMLESS = ("100", "408 Request Timeout", "409 Batch Completed", "423")
+"""Statuses that no request has to wait for."""
+AT_ONCE = ("404", "408", "409 Leadership Change")
+"""Those that no request has to wait for the first time."""
 RUSH_WINDOW_SECONDS = 10.0
 RUSH_REQUESTS_MAX = 12
 """Each of a few troubles in a row may end several requests, which are made anew at once."""
@@ -43,6 +47,8 @@ class Watched:
     fruitless: deque[float]
     """When it pulled since something came of it."""
     able_since: float = 0.0
+    troubles: int = 0
+    """How often it had to do without since its last message: the second time it may wait before the next request."""
     ignorant: bool = False
     """It does not know yet that a request was lost."""
     progress: int = 0
@@ -79,8 +85,13 @@ class Checks:
             self._violated(client, f"{len(fruitless)} requests in {RUSH_WINDOW_SECONDS:g} s came to nothing")
 
     def took(self, client: ConsumeClient, items: list[Item]) -> None:
-        if any(len(item) == 4 for item in items):
-            self._watched[client.name].fruitless.clear()
+        watched = self._watched[client.name]
+        for item in items:
+            if len(item) == 4:
+                watched.fruitless.clear()
+                watched.troubles = 0
+            elif not item[1].startswith(HARMLESS):
+                watched.troubles += 1 if item[1].startswith(AT_ONCE) else 2
         self._check_room_in_truth(client)
 
     def acted(self, client: ConsumeClient) -> None:
@@ -103,6 +114,10 @@ class Checks:
         """Take note of a new link or a new machine: what was tried before does not count."""
         self._watched[client.name].fruitless.clear()
 
+    def alarmed(self, client: ConsumeClient) -> None:
+        """Take note that a machine found out about a silence."""
+        self._watched[client.name].troubles += 1
+
     def ended(self, client: ConsumeClient, error: Exception | None) -> None:
         if error is None and not client.leaving:
             self._violated(client, "it ended without an error and without being told to")
@@ -121,8 +136,9 @@ class Checks:
             learnt, watched.ignorant = watched.ignorant and not ignorant, ignorant
             if learnt or not work or self.server.progress != watched.progress or not self._able(client):
                 watched.able_since, watched.progress = now, self.server.progress
-            elif now - watched.able_since > self._patience_seconds(client):
-                seconds = now - watched.able_since
+            watched.able_since = max(watched.able_since, self.server.disturbed_at)
+            seconds = now - watched.able_since
+            if seconds > self._patience_seconds(client):
                 self._violated(client, f"messages are there and nothing hinders, but for {seconds:.1f} s none came")
         self.world.after(LOOK_SECONDS, self.look)
 
@@ -143,7 +159,8 @@ class Checks:
         """Return how long it may take to find out: only a loss without a word needs the heartbeats for that."""
         ignorant = self._watched[client.name].ignorant
         silence_seconds = 2 * client.machine.options.heartbeat_seconds if ignorant else 0
-        return silence_seconds + LONGEST_WAIT_SECONDS + SLACK_SECONDS
+        waits = ignorant or self._watched[client.name].troubles > 1
+        return silence_seconds + (LONGEST_WAIT_SECONDS if waits else 0) + SLACK_SECONDS
 
     def _expiring_in_window(self, options: ConsumeOptions) -> float:
         """Return how many requests expire unused in the window: none asks for less than was free at the threshold."""

@@ -10,9 +10,10 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from penstock_jetstream.core.actions import Action, End, Pull, Resubscribe, Unsubscribe, Verify
+from penstock_jetstream.core.actions import Action, End, Pull, Report, Resubscribe, Unsubscribe, Verify
 from penstock_jetstream.core.consume import Consume
 from penstock_jetstream.core.options import ConsumeOptions
+from penstock_jetstream.errors import HeartbeatMissedError
 from tests.jetstream.simulation.client import Client
 from tests.jetstream.simulation.link import Item
 from tests.jetstream.simulation.options import ClientOptions
@@ -40,6 +41,8 @@ class Watcher(Protocol):
     def processed(self, client: "ConsumeClient", sequences: list[int]) -> None: ...
 
     def linked(self, client: "ConsumeClient") -> None: ...
+
+    def alarmed(self, client: "ConsumeClient") -> None: ...
 
     def ended(self, client: "ConsumeClient", error: Exception | None) -> None: ...
 
@@ -73,6 +76,8 @@ class ConsumeClient(Client):
         match action:
             case Pull(number):
                 self.watcher.pulled(self, number)
+            case Report(HeartbeatMissedError()):
+                self.watcher.alarmed(self)
             case End(error):
                 self._end(error)
             case Resubscribe(seconds):
@@ -133,8 +138,8 @@ class ConsumeClient(Client):
         for item in items:
             if len(item) == 4 and item[0] > self.former_inbox_to:
                 group.append((item[1], item[2], False))
-                self.learn_pin(item[3])
-                if self.options.bulk:
+                learns = bool(item[3]) and item[3] != self.machine.pin_id
+                if self.options.bulk and not learns:
                     continue
             self._book(group)
             group = []
@@ -142,6 +147,8 @@ class ConsumeClient(Client):
                 self.take_status(item)
             elif item[0] <= self.former_inbox_to:
                 self._take_late(item)
+            else:
+                self.learn_pin(item[3])
         self._book(group)
         self._begin()
 

@@ -91,7 +91,7 @@ def choose(seed: int) -> Options:
         burst=chance.choice([1, 1, 5, 20]),
         ack_wait_seconds=ack_wait,
         max_ack_pending=chance.choice([1, 5, 1000, 1000]),
-        max_waiting=chance.choice([1, 2, 512, 512]) if clients == 1 else 512,
+        max_waiting=chance.choice([3, 512, 512]) if clients == 1 else 512,
         policy=policy,
         pin_timeout_seconds=chance.choice([2.0, 6.0]),
         replicated=chance.random() < 0.2,

@@ -94,6 +94,8 @@ class Server:
         self.redeliveries: deque[int] = deque()
         self.waiting: list[Waiting] = []
         self.pin = ""
+        self.disturbed_at = 0.0
+        """When it last failed its clients."""
         self.progress = 0
         """How many messages were sent."""
         self._pins = 0
@@ -407,6 +409,7 @@ class Server:
 
     def lose_requests(self, text: str = "", *, with_left: bool = False) -> None:
         """Forget all that wait, with a word to each or without."""
+        self.disturbed_at = self.world.now
         forgotten, self.waiting = self.waiting, []
         for request in forgotten:
             if text and request.peer.listens(request.number):
