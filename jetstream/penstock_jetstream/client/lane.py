@@ -90,10 +90,14 @@ class Lane(Consumption):
         former.block_handler = self._receive_late_block
 
     def _receive_block(self, block: Block) -> None:
+        if block.headers:
+            self._learn_pin(block)
         self._carry_out(self._machine.arrived(len(block), self._keep(block), self._loop.time()))
+
+    def _learn_pin(self, block: Block) -> None:
         for header in block.headers.values():
-            if pin := sizes.pin_id(header):
-                self._learn_pin(pin)
+            if (pin_id := sizes.pin_id(header)) and pin_id != self._machine.pin_id:
+                self._carry_out(self._machine.pinned(pin_id, self._loop.time()))
 
     def _receive_late_block(self, block: Block) -> None:
         self._carry_out(self._machine.arrived_late(len(block), self._keep(block), self._loop.time()))

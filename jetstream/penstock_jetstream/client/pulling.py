@@ -207,19 +207,13 @@ class Pulling(ABC):
             self._take_status(subject, header)
             return
         message = Message(self._connection, subject, reply, header, payload, not self.source.is_acknowledged)
+        if header and PIN_HEADER in header:
+            self._carry_out(self._machine.pinned(pin_id(header), self._loop.time()))
         if not self._arrivals:
             self._loop.call_soon(self._book)
         self._arrivals.append(message)
         if self._counts_bytes:
             self._arrived_bytes += message.size_bytes
-        if header and PIN_HEADER in header:
-            self._learn_pin(pin_id(header))
-
-    def _learn_pin(self, pin: str) -> None:
-        if pin != self._machine.pin_id:
-            if isinstance(self._machine, Consume):
-                self._book()  # a consume may go on with other pulls now, and these messages are of the former
-            self._carry_out(self._machine.pinned(pin, self._loop.time()))
 
     def _receive_late(self, subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
         """Take what comes of a request that had been given up."""

@@ -175,6 +175,8 @@ class Consume:
         self._failure_seen_at_request = 0
         self._needs_whole_buffer = False
         """The next message did not fit what was free of the buffer, but may fit all of it."""
+        self._has_standbys = False
+        """One request took the pin. Others were made without it, and would stand by for as long as we hold it."""
         self._former_pin_at_request = 0
         """The requests up to this one may have a former pin: what is said of theirs says nothing of ours."""
 
@@ -219,6 +221,8 @@ class Consume:
         self.buffered_messages += messages
         self.buffered_bytes += size_bytes
         self._in_flight.arrived(messages, size_bytes if self._by_bytes else messages)
+        if self._has_standbys:
+            return self._replace_standbys(now)
         return self._onwards(now, []) if self.pending <= self._threshold else []
 
     def arrived_late(self, messages: int, size_bytes: int, now: float) -> list[Action]:
@@ -248,18 +252,15 @@ class Consume:
         return self._onwards(now, actions)
 
     def pinned(self, pin_id: str, now: float) -> list[Action]:
-        """Take the id that a message carried; once the first message that has another one than `pin_id` is booked."""
+        """Take the id that a message carried, before that is booked, if it is another than `pin_id`."""
+        del now
         if pin_id == self.pin_id or self.state is State.ENDED:
             return []
         if self.pin_id:
             self._former_pin_at_request = self.requests
         self.pin_id = pin_id
-        actions: list[Action] = [Pinned(pin_id)]
-        if len(self._in_flight) > 1:
-            # One of them took the pin. The others were made without it, and would stand by for as long as we hold it.
-            actions.append(Resubscribe(self._in_flight.last_deadline - now))
-            self._in_flight.write_off(self.requests)
-        return self._onwards(now, actions)
+        self._has_standbys = len(self._in_flight) > 1
+        return [Pinned(pin_id)]
 
     # What comes from the user
 
@@ -342,6 +343,12 @@ class Consume:
         state = TRANSITIONS[self.state].get(signal)
         self.state = state or self.state
         return state is not None
+
+    def _replace_standbys(self, now: float) -> list[Action]:
+        self._has_standbys = False
+        former_seconds = self._in_flight.last_deadline - now
+        self._in_flight.write_off(self.requests)
+        return self._onwards(now, [Resubscribe(max(0, former_seconds))])
 
     def _hear(self, now: float) -> None:
         self._heard_at = now

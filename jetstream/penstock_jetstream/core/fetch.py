@@ -13,7 +13,17 @@ Expiry is no error: there were no messages.
 
 from enum import Enum, auto
 
-from penstock_jetstream.core.actions import Action, End, Pinned, Pull, Report, Unpinned, UnsubscribeAfter, WakeAt
+from penstock_jetstream.core.actions import (
+    Action,
+    End,
+    Pinned,
+    Pull,
+    Report,
+    Resubscribe,
+    Unpinned,
+    UnsubscribeAfter,
+    WakeAt,
+)
 from penstock_jetstream.core.options import FetchOptions, Wait
 from penstock_jetstream.core.pulls import PullRequest
 from penstock_jetstream.core.refusals import refusal
@@ -132,7 +142,9 @@ class Fetch:
         if self.messages or self.step is Step.STRAGGLERS:
             return self._end(self._outcome)
         self.step = Step.AWAY
-        return self._onwards([])
+        self._statuses = self._unsubscribe_after = 0
+        # The server may not have noticed yet: what it still sends for this request is not for the next.
+        return self._onwards([Resubscribe(0)])
 
     def reconnected(self, now: float) -> list[Action]:
         if self.step is not Step.AWAY:

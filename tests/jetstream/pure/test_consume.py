@@ -787,7 +787,17 @@ def test_a_request_that_was_made_before_the_pin_was_known_does_not_stand_by_for_
     machine.start(0)
     machine.arrived(5, 5 * SIZE, 1)
     assert batches(machine.processed(5, 5 * SIZE, 1)) == [5]
-    actions = machine.pinned("abc", 1)
-    assert only(Resubscribe, actions) == [Resubscribe(31)]
-    (pull,) = pulls(actions)
-    assert (pull["batch"], pull["id"]) == (10, "abc")
+    assert machine.pinned("abc", 2) == [Pinned("abc")]
+    actions = machine.arrived(1, SIZE, 2)
+    assert only(Resubscribe, actions) == [Resubscribe(30)]
+    (pull,) = pulls(machine.processed(1, SIZE, 2) or actions)
+    assert (pull["batch"], pull["id"]) == (9, "abc")
+
+
+@pytest.mark.requirement("G-08")
+def test_the_one_request_that_took_the_pin_is_counted_on() -> None:
+    machine = consume(max_messages=10, group="jobs")
+    machine.start(0)
+    assert machine.pinned("abc", 1) == [Pinned("abc")]
+    assert machine.arrived(1, SIZE, 1) == []
+    assert machine.in_flight == 9

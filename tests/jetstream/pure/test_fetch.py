@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock_jetstream.core.actions import End, Pinned, Unpinned, UnsubscribeAfter
+from penstock_jetstream.core.actions import End, Pinned, Resubscribe, Unpinned, UnsubscribeAfter
 from penstock_jetstream.core.fetch import Fetch
 from penstock_jetstream.core.options import Wait
 from penstock_jetstream.errors import (
@@ -284,7 +284,7 @@ def test_a_lost_link_ends_it_with_what_came() -> None:
 def test_with_nothing_yet_it_waits_for_the_link_and_asks_for_what_time_is_left() -> None:
     machine = fetch(max_messages=5, expires_seconds=10)
     machine.start(0)
-    assert machine.disconnected(2) == []
+    assert machine.disconnected(2) == [Resubscribe(0)]
     assert pulls(machine.reconnected(4)) == [{"batch": 5, "expires": 6_000_000_000}]
     assert machine.status(status("408 Request Timeout", request=1), 5) == [], "of the request that the link took"
     assert machine.status(status("408 Request Timeout", request=2), 10) == [End()]

@@ -137,9 +137,9 @@ class ConsumeClient(Client):
         group: list[Held] = []
         for item in items:
             if len(item) == 4 and item[0] > self.former_inbox_to:
+                self.learn_pin(item[3])
                 group.append((item[1], item[2], False))
-                learns = bool(item[3]) and item[3] != self.machine.pin_id
-                if self.options.bulk and not learns:
+                if self.options.bulk:
                     continue
             self._book(group)
             group = []
@@ -147,8 +147,6 @@ class ConsumeClient(Client):
                 self.take_status(item)
             elif item[0] <= self.former_inbox_to:
                 self._take_late(item)
-            else:
-                self.learn_pin(item[3])
         self._book(group)
         self._begin()
 

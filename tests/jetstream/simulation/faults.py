@@ -67,7 +67,8 @@ class Faults:
 
     def _stall(self) -> None:
         """Nothing is lost, but it comes late, and all at once."""
-        self._client().link.held_until = self.world.now + self._duration()
+        link = self._client().link
+        link.held_until = max(link.held_until, self.world.now + self._duration())
 
     def _disconnect(self, client: Client) -> None:
         if client.link.up:

@@ -5,7 +5,7 @@ Knows what must hold of one fetch, and checks it: not more than was asked for, a
 
 from typing_extensions import override
 
-from penstock_jetstream.core.actions import Action, End
+from penstock_jetstream.core.actions import Action, End, Resubscribe
 from penstock_jetstream.core.fetch import NO_WAIT_ANSWER_SECONDS, Fetch
 from penstock_jetstream.core.options import FetchOptions, Wait
 from penstock_jetstream.core.timing import ANSWER_GRACE_SECONDS
@@ -44,6 +44,8 @@ class FetchClient(Client):
     def on_action(self, action: Action) -> None:
         if isinstance(action, End):
             self._end()
+        elif isinstance(action, Resubscribe):
+            self.link.left_inboxes_to = self.first_number + self.machine.requests
 
     def _end(self) -> None:
         self.rest()
@@ -79,7 +81,7 @@ class FetchClient(Client):
     @override
     def on_items(self, items: list[Item]) -> None:
         for item in items:
-            if item[0] <= self.first_number:
+            if item[0] <= self.link.left_inboxes_to:
                 continue
             if len(item) == 4:
                 self.got.append((item[1], item[2]))
