@@ -13,9 +13,9 @@ import psutil
 import pytest
 from nats.errors import Error as NatsError
 
+from penstock_jetstream import Connection, JetStream, Retry
 from tests.testbed import ports, run
 from tests.testbed.nats.administration import request
-from tests.testbed.nats.client import connection
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import wait_until
 
@@ -98,9 +98,10 @@ async def test_a_node_killed_by_hand_is_restarted_by_hand_and_the_stream_is_inta
     command = start_command("--cluster", "3")
     command.wait_for("Ctrl-C ends it")
     urls = command.told(r"reach it +nats --server (\S+)$")
-    async with connection(servers=urls[:1]) as client:
-        await client.jetstream().add_stream(name="ORDERS", subjects=["orders"], num_replicas=3)
-        await client.jetstream().publish("orders", b"one")
+    async with Connection(urls[0]) as client:
+        js = JetStream(client)
+        await js.streams.create({"name": "ORDERS", "subjects": ["orders"], "num_replicas": 3})
+        await js.publish("orders", b"one", retry=Retry(attempts=-1))  # its replicas may be electing a leader still
 
     os.kill(command.pids()[0], signal.SIGKILL)
     command.wait_for("n1 was ended by SIGKILL")
