@@ -416,10 +416,11 @@ class Consume:
         else:
             self._in_flight.close(number, left, now)
         then, reported = reaction.then, reaction.reported
-        if status.kind is Kind.TOO_LARGE and request is not None and left is not None and left >= request.asked:
-            self._needs_whole_buffer = request.asked < self._maximum
-            then = Then.GO_ON if self._needs_whole_buffer else Then.WAIT
-            reported = not self._needs_whole_buffer
+        if status.kind is Kind.TOO_LARGE and request is not None and left is not None:
+            brought_nothing = left >= request.asked
+            is_hopeless = brought_nothing and request.asked >= self._maximum
+            self._needs_whole_buffer = brought_nothing and not is_hopeless
+            then, reported = (Then.WAIT, True) if is_hopeless else (Then.GO_ON, False)
         elif status.kind is Kind.EXPIRED and request is not None:
             lasted_seconds = now - request.sent_at
             then = Then.GO_ON if lasted_seconds >= self.options.expires_seconds / 2 else Then.PULL

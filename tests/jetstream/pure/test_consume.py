@@ -801,3 +801,16 @@ def test_the_one_request_that_took_the_pin_is_counted_on() -> None:
     assert machine.pinned("abc", 1) == [Pinned("abc")]
     assert machine.arrived(1, SIZE, 1) == []
     assert machine.in_flight == 9
+
+
+@pytest.mark.requirement("C-34", "C-41")
+def test_a_request_that_brought_something_did_not_fail() -> None:
+    """In a cluster its status comes before its messages: by itself it must not look like one more in a row."""
+    machine = consume(max_bytes=1000)
+    machine.start(0)
+    now = four_without_an_answer(machine)
+    for request in (5, 6):
+        too_large = status("409 Message Size Exceeds MaxBytes", request=request, messages=999_991, size_bytes=100)
+        machine.status(too_large, now)
+        machine.arrived(9, 900, now)
+        assert pulls(machine.processed(9, 900, now)) != []
