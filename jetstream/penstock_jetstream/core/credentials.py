@@ -67,5 +67,7 @@ def _is_user_seed(seed: str) -> bool:
         raw = base64.b32decode(seed + "=" * (-len(seed) % 8))
     except (ValueError, binascii.Error):
         return False
+    if base64.b32encode(raw).decode().rstrip("=") != seed:
+        return False  # its last letter has bits that belong to no byte, and are to be zero
     checksum = binascii.crc_hqx(raw[:-_CHECKSUM_BYTES], 0).to_bytes(_CHECKSUM_BYTES, "little")
     return seed.startswith("SU") and len(raw) == _SEED_BYTES and raw[-_CHECKSUM_BYTES:] == checksum

@@ -132,7 +132,7 @@ async def test_a_quiet_stream_is_told_from_a_dead_one_by_its_heartbeats(
     async with scene(newest_server.url, fresh_name) as it, it.watched("_INBOX.>") as seen:
         consumer = await it.create(pause_until="2100-01-01T00:00:00Z")
         await it.fill(1)
-        async with consumer.consume(expires_seconds=1.1, idle_heartbeat_seconds=0.5) as messages:
+        async with consumer.consume(expires_seconds=2.2, idle_heartbeat_seconds=1) as messages:
             await until(lambda: any(b" 408 " in each.header for each in seen))
             await it.js.consumers.resume(fresh_name, "c")
             await anext(aiter(messages))

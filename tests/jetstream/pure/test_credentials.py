@@ -65,6 +65,14 @@ def test_a_letter_that_was_changed_in_a_seed_is_noticed(place: int, letter: str)
             parse_seed(changed, SOURCE)
 
 
+def test_a_last_letter_that_decodes_to_the_same_bytes_is_noticed_too() -> None:
+    """Its lowest two bits belong to no byte, so that four letters would stand for one seed."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+    changed = USER.seed[:-1] + letters[letters.index(USER.seed[-1]) ^ 1]
+    with pytest.raises(AuthenticationError):
+        parse_seed(changed, SOURCE)
+
+
 def test_a_seed_may_stand_alone_or_between_marks() -> None:
     for text in (USER.seed, f"{USER.seed}\n", f"# mine\n\n  {USER.seed}  \n", TEXT):
         assert parse_seed(text, SOURCE) == USER.seed
