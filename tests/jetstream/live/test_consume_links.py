@@ -129,15 +129,26 @@ async def test_a_quiet_stream_is_told_from_a_dead_one_by_its_heartbeats(
     newest_server: NatsServer, fresh_name: str
 ) -> None:
     """Naive: an alarm at two heartbeats that heartbeats do not reset. Paused consumers have heartbeats, too."""
-    async with scene(newest_server.url, fresh_name) as it, it.watched("_INBOX.>") as seen:
+    async with (
+        scene(newest_server.url, fresh_name) as it,
+        it.watched("_INBOX.>") as seen,
+        it.watched_pulls() as pulls,
+    ):
+
+        def statuses(code: bytes) -> list[bytes]:
+            """Return those of our own pulls: what other tests left waiting at this server has heartbeats, too."""
+            ours = {pull.reply for pull in pulls}
+            return [each.header for each in seen if each.subject in ours and each.header[9:12] == code]
+
         consumer = await it.create(pause_until="2100-01-01T00:00:00Z")
         await it.fill(1)
         async with consumer.consume(expires_seconds=2.2, idle_heartbeat_seconds=1) as messages:
-            await until(lambda: any(b" 408 " in each.header for each in seen))
+            await until(lambda: statuses(b"408"))
             await it.js.consumers.resume(fresh_name, "c")
             await anext(aiter(messages))
-        beats = [each.header for each in seen if each.header.startswith(b"NATS/1.0 100 Idle Heartbeat\r\n")]
+        beats = statuses(b"100")
         assert len(beats) >= 2
+        assert all(beat.startswith(b"NATS/1.0 100 Idle Heartbeat\r\n") for beat in beats)
         assert b"Nats-Last-Consumer: 0\r\n" in beats[0]
         assert b"Nats-Last-Stream: 0\r\n" in beats[0]
         assert it.reports == []
