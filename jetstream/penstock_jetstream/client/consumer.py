@@ -18,6 +18,7 @@ from penstock_jetstream.core.consumer_info import ConsumerInfo
 from penstock_jetstream.core.names import checked_name
 from penstock_jetstream.core.options import ConsumeOptions, FetchOptions, Wait
 from penstock_jetstream.core.pulls import next_subject
+from penstock_jetstream.core.times import NANOSECONDS_PER_SECOND
 from penstock_jetstream.errors import JetStreamError, MissingError
 
 
@@ -167,4 +168,4 @@ def shortest_ack_wait_seconds(info: ConsumerInfo) -> float | None:
         return None
     waits = [info.config.get("ack_wait"), *(info.config.get("backoff") or ())]
     shortest = min((wait for wait in waits if isinstance(wait, int) and wait > 0), default=None)
-    return None if shortest is None else shortest / 1_000_000_000
+    return None if shortest is None else shortest / NANOSECONDS_PER_SECOND

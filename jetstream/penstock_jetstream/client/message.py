@@ -8,7 +8,7 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from penstock_jetstream.core import acks
+from penstock_jetstream.core import acks, wire
 from penstock_jetstream.core.acks import AckToken, Answerable
 from penstock_jetstream.core.headers import Headers
 from penstock_jetstream.core.sizes import size_bytes
@@ -125,7 +125,7 @@ class Message(Answerable):
     def _send_answer(self, payload: bytes) -> None:
         if not self._reply.startswith(acks.ACK_PREFIX):
             raise self._not_of_a_stream()
-        self._link.send(b"PUB %b %d\r\n%b\r\n" % (self._reply, len(payload), payload))
+        self._link.send(wire.publish(self._reply, payload))
 
     def _not_of_a_stream(self) -> UsageError:
         return UsageError(

@@ -8,8 +8,9 @@ import json
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
+from penstock_jetstream.core.times import time_of, whole_nanoseconds
 from penstock_jetstream.errors import ProtocolError, UsageError
 
 ACK_PREFIX = b"$JS.ACK."
@@ -28,8 +29,6 @@ NO_DOMAIN = "_"
 
 MAX_DIGITS = 20
 """Of the largest unsigned number of 64 bits. Longer ones are no sequences, and dear to convert."""
-NANOSECONDS = 1_000_000_000
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class AckToken:
     @property
     def timestamp(self) -> datetime:
         """The same to the microsecond, which is what a datetime can hold."""
-        return EPOCH + timedelta(microseconds=self.timestamp_ns // 1_000)
+        return time_of(self.timestamp_ns)
 
 
 def parse_token(reply: bytes) -> AckToken:
@@ -81,7 +80,7 @@ def nak_payload(delay_seconds: float | None = None) -> bytes:
         raise UsageError(
             f"A message cannot be delayed by {delay_seconds!r} seconds.", advice="Give a number of seconds, 0 or more."
         )
-    delay = {"delay": round(delay_seconds * NANOSECONDS)}
+    delay = {"delay": whole_nanoseconds(delay_seconds)}
     return NAK + b" " + json.dumps(delay).encode()
 
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-NANOSECONDS = 1_000_000_000
-
 UNLIMITED_BATCH = 1_000_000
 """The batch of a request that is limited by bytes alone (C-11, C-22)."""
 
