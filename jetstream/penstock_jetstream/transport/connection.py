@@ -150,6 +150,25 @@ class Connection:
                 self._adopt(link)
 
     async def _first_round(self) -> Link:
+        found = await self._round()
+        if isinstance(found, Link):
+            return found
+        if len(found) == 1:
+            raise found[0]
+        sentence = f"None of {len(found)} servers took the connection: {' '.join(map(str, found))}"
+        refused = any(isinstance(problem, AuthenticationError) for problem in found)
+        raise AuthenticationError(sentence) if refused else LinkError(sentence)
+
+    async def _search(self) -> Link:
+        """Return a link to whichever server takes us, however long that takes."""
+        while True:
+            await asyncio.sleep(self._servers.wait_seconds(random.random()))  # noqa: S311 - no secret
+            found = await self._round()
+            if isinstance(found, Link):
+                return found
+
+    async def _round(self) -> Link | list[JetStreamError]:
+        """Try each server once: return a link to the first that takes us, or what each of them said."""
         problems = []
         for address in self._servers.next_round(random.random()):  # noqa: S311 - no secret
             try:
@@ -157,21 +176,7 @@ class Connection:
             except JetStreamError as problem:
                 self._listeners.tell(Failed(str(address), problem))
                 problems.append(problem)
-        if len(problems) == 1:
-            raise problems[0]
-        sentence = f"None of {len(problems)} servers took the connection: {' '.join(map(str, problems))}"
-        refused = any(isinstance(problem, AuthenticationError) for problem in problems)
-        raise AuthenticationError(sentence) if refused else LinkError(sentence)
-
-    async def _search(self) -> Link:
-        """Return a link to whichever server takes us, however long that takes."""
-        while True:
-            await asyncio.sleep(self._servers.wait_seconds(random.random()))  # noqa: S311 - no secret
-            for address in self._servers.next_round(random.random()):  # noqa: S311
-                try:
-                    return await self._dialer.dial(address)
-                except JetStreamError as problem:
-                    self._listeners.tell(Failed(str(address), problem))
+        return problems
 
     async def _leave(self, link: Link) -> None:
         """Move from a server that is about to shut down to another; without one, stay until the end."""
