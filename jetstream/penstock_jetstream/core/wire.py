@@ -8,11 +8,12 @@ subscription that asked for blocks come as columns: no object per message, but w
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
+from penstock_jetstream.core.facts import parse
 from penstock_jetstream.errors import ProtocolError
 
 Message = tuple[bytes, bytes, bytes, bytes, bytes]
@@ -32,7 +33,7 @@ _FIELDS = 5
 class Info:
     """What the server says of itself; it may say it anew at any time."""
 
-    facts: dict[str, Any]
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,18 +208,8 @@ def _control(line: bytes) -> Event:
     if line.startswith(b"-ERR"):
         return Refusal(line[4:].strip().strip(b"'").decode("utf-8", "replace"))
     if line.startswith(b"INFO "):
-        return Info(_facts(line[5:]))
+        return Info(parse(line[5:], "INFO").raw)
     raise _malformed(line)
-
-
-def _facts(text: bytes) -> dict[str, Any]:
-    try:
-        facts = json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise ProtocolError(f"The server's INFO is not JSON: {text[:80]!r}.") from problem
-    if not isinstance(facts, dict):
-        raise ProtocolError(f"The server's INFO is not a JSON object: {text[:80]!r}.")
-    return facts
 
 
 def _malformed(line: bytes) -> ProtocolError:
