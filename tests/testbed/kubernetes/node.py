@@ -20,6 +20,7 @@ from tests.testbed.kubernetes.network import claim_network
 NAME = "node"
 API_PORT = 6443
 DNS_PORT = 53
+KUBELET_PORT = 10250
 READY_SECONDS = 60
 ETCD = Etcd(2379, 2380)  # on a loopback of the node's own, where no port is taken
 
@@ -73,6 +74,8 @@ class Node(Cluster):
         return serves(self.network.node, API_PORT, self._certificates.authority.certificate)
 
     def _is_ready(self) -> bool:
+        if not ports.answers(KUBELET_PORT, self.network.node):  # what the API server tells may be of an earlier life
+            return False
         condition = '{.items[*].status.conditions[?(@.type=="Ready")].status}'
         return self.kubectl("get", "nodes", f"--output=jsonpath={condition}") == "True"
 
