@@ -154,6 +154,13 @@ async def until_waiting(raw: Raw, of: str, count: int) -> None:
             pass
 
 
+async def until_pending(raw: Raw, of: str, count: int) -> None:
+    """Return once a consumer knows of so many messages to deliver: it hears of them after the publisher does."""
+    async with asyncio.timeout(ANSWER_SECONDS):
+        while (await raw.consumer(of))["num_pending"] != count:
+            pass
+
+
 def status(answer: Msg) -> str | None:
     """Return what a status says; None of a message."""
     headers = answer.headers or {}

@@ -11,7 +11,8 @@ from penstock_jetstream.client.consumer import Consumer
 from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.client.message import Message
 from penstock_jetstream.core.consumer_info import ConsumerInfo
-from penstock_jetstream.errors import JetStreamError, RetryableError
+from penstock_jetstream.core.pulls import next_subject
+from penstock_jetstream.errors import JetStreamError, NoRespondersError, RetryableError
 from penstock_jetstream.transport.connection import Connection
 
 SECOND = 1_000_000_000
@@ -78,6 +79,15 @@ class Scene:
     async def until_pending(self, messages: int) -> None:
         """Wait until so many messages have been delivered, and are not acknowledged."""
         await self.until(lambda info: info.num_ack_pending == messages)
+
+    async def until_heard(self, name: str = "c") -> None:
+        """Wait until pulls reach a consumer that has no messages: in a cluster, others hear late of its leader."""
+        subject = next_subject("$JS.API", self.stream, name)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                with suppress(NoRespondersError):
+                    await self.connection.request(subject, b'{"batch":1,"no_wait":true}')
+                    return
 
     async def publish(self, *payloads: bytes, subject: str = "m", headers: dict[str, str] | None = None) -> None:
         """Publish to `<stream>.<subject>`, and return when all is stored."""

@@ -12,7 +12,16 @@ import pytest
 from nats.aio.msg import Msg
 from nats.errors import TimeoutError as NatsTimeoutError
 
-from tests.jetstream.raw import ANSWER_SECONDS, MILLISECOND, SILENCE_SECONDS, Pull, Raw, deliveries, sequence
+from tests.jetstream.raw import (
+    ANSWER_SECONDS,
+    MILLISECOND,
+    SILENCE_SECONDS,
+    Pull,
+    Raw,
+    deliveries,
+    sequence,
+    until_pending,
+)
 from tests.testbed.nats.server import NatsServer
 
 ACK_WAIT = 150 * MILLISECOND
@@ -257,6 +266,7 @@ async def delivered_again(raw: Raw, name: str, payload: bytes) -> Sequence[int]:
     await raw.make_stream(name)
     await raw.make_consumer(f"{name}.c")
     await raw.publish(f"{name}.a", b"1", b"2")
+    await until_pending(raw, f"{name}.c", 2)
     (message,) = await raw.take(f"{name}.c")
     await raw.client.publish(message.reply, payload)
     await raw.answer(message, b"+WPI")  # answers are taken in turn, and nonsense is never confirmed

@@ -20,6 +20,7 @@ from tests.jetstream.raw import (
     ready,
     sequence,
     status,
+    until_pending,
     until_waiting,
 )
 from tests.testbed.nats.server import NatsServer
@@ -131,6 +132,7 @@ async def test_no_wait_is_answered_404_at_once_when_empty_and_after_what_there_i
     of = await ready(raw, fresh_name)
     assert await told(await raw.pull(of, no_wait=True, expires=0)) == ("404 No Messages", None)
     await raw.publish(f"{fresh_name}.a", b"1")
+    await until_pending(raw, of, 1)
     pull = await raw.pull(of, batch=5, no_wait=True, expires=0)
     assert sequence(await pull.message()) == 1
     assert await told(pull) == ("404 No Messages", None)

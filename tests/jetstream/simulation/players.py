@@ -157,7 +157,10 @@ class Real:
         match step:
             case Store(count, payload_bytes):
                 stored = (self.scene.js.publish(f"{stream}.m", b"x" * payload_bytes) for _ in range(count))
-                await asyncio.gather(*stored)
+                newest = max(ack.sequence for ack in await asyncio.gather(*stored))
+                await self.scene.until(
+                    lambda info: info.delivered.stream_sequence + info.num_pending >= newest
+                )  # the consumer hears of a message after its publisher does
             case Ask(number):
                 reply = reply_to(self.inbox, number)
                 subject = next_subject("$JS.API", stream, "c")

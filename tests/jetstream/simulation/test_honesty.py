@@ -31,7 +31,9 @@ async def play_both(url: str | list[str], stream: str, scenario: Scenario, *, re
     expected = Simulated(stream, scenario, replicated=replicas > 1).play(scenario.steps)
     storage = {"num_replicas": replicas, "storage": "file" if replicas > 1 else "memory"}
     async with scene(url, stream, **storage) as it:
-        await it.create(mem_storage=replicas == 1, **scenario.config)
+        consumer = await it.create(mem_storage=replicas == 1, **scenario.config)
+        if replicas > 1:  # its leader is known to the server that we are connected to once it answers a pull
+            await it.until_heard(consumer.name)
         happened = await Real(it).play(scenario.steps, expected)
     assert without_time(happened) == without_time(expected)
 
