@@ -13,6 +13,8 @@ def _force(effective: Effective) -> None:
     backoff = effective["backoff"]
     if isinstance(backoff, tuple):
         effective["ack_wait"] = backoff[0]
+    if effective["ack_policy"] in (None, "none"):
+        effective["ack_wait"] = None  # stored as it is given, and of no effect
     if effective["ack_policy"] == "flow_control":
         effective.update(flow_control=True, idle_heartbeat=FLOW_CONTROL_HEARTBEAT)
     filters = effective["filter_subjects"]

@@ -89,7 +89,8 @@ STREAM_SOURCE = Record(
         Field(
             name="subject_transforms",
             type=ListOf(of=SUBJECT_TRANSFORM),
-            meaning="Copy only messages whose subject one of these matches, under the subject that it makes.",
+            meaning="Copy only messages whose subject one of these matches, under the subject that it makes; without a "
+            "`dest`, under their own.",
             since="2.10",
             example=[{"src": "orders.>", "dest": "eu.orders.>"}],
         ),

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from penstock_jetstream.config.problem import Problem
 from penstock_jetstream.config.shared_rules import judge_name
-from penstock_jetstream.config.subjects import is_literal, is_subject, nested_pair, overlapping_pair
+from penstock_jetstream.config.subjects import EVERYTHING, is_literal, is_subject, nested_pair, overlapping_pair
 from penstock_jetstream.config.transform_rules import judge_transform
-from penstock_jetstream.config.typed import External, StreamSource
+from penstock_jetstream.config.typed import External, StreamSource, SubjectTransform
 
 _API = "$JS.API"
 
@@ -61,10 +61,19 @@ def _judge_filters(path: str, source: StreamSource, clash: PairOf) -> Iterator[P
             "Give one or the other; src of a transform is its filter.",
         )
     for index, transform in enumerate(transforms):
-        yield from judge_transform(f"{path}.subject_transforms[{index}]", transform)
+        yield from _judge_transform(f"{path}.subject_transforms[{index}]", transform)
     pair = clash([transform.get("src") or ">" for transform in transforms])
     if pair:
         yield Problem(f"{path}.subject_transforms", f"{pair[0]!r} and {pair[1]!r} overlap.", "Let each match others.")
+
+
+def _judge_transform(path: str, transform: SubjectTransform) -> Iterator[Problem]:
+    """Judge one that may have no destination: then it only filters, which is how a source has several filters."""
+    filtered = transform.get("src") or EVERYTHING
+    if transform.get("dest"):
+        yield from judge_transform(path, transform)
+    elif not is_subject(filtered):
+        yield Problem(f"{path}.src", f"{filtered!r} is no subject.", "Use tokens with dots between them.")
 
 
 def _judge_consumer(path: str, source: StreamSource) -> Iterator[Problem]:

@@ -43,6 +43,7 @@ from penstock_jetstream.errors.family import (
     UsageError,
 )
 from penstock_jetstream.errors.kinds import Kind
+from penstock_jetstream.errors.listing import IncompleteListError
 from penstock_jetstream.errors.subscribing import (
     ConsumerMismatchError,
     DuplicateSubscriptionError,
@@ -67,6 +68,7 @@ __all__ = [
     "ErrorCode",
     "GapError",
     "HeartbeatMissedError",
+    "IncompleteListError",
     "JetStreamError",
     "Kind",
     "LinkError",

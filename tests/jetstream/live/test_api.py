@@ -19,12 +19,12 @@ from penstock_jetstream.errors import (
 from penstock_jetstream.errors.listing import IncompleteListError
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.options import Options
-from tests.jetstream.conftest import VARIANTS
 from tests.jetstream.eventually import eventually, reachable
 from tests.jetstream.losing import fragile
 from tests.jetstream.playing import TYPES, Played
 from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf, StartRelay
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.nats.shared import VARIANTS
 
 
 @pytest.mark.requirement("X-08")

@@ -35,6 +35,27 @@ async def test_a_transform_puts_a_message_into_a_partition_that_its_token_decide
     assert int(partition) in range(16)
 
 
+@pytest.mark.requirement("X-06")
+async def test_a_source_with_transforms_without_destinations_filters_by_several_subjects(
+    raw: Raw, fresh_name: str
+) -> None:
+    copy = f"{fresh_name}-copy"
+    filters = [{"src": f"{fresh_name}.a.*", "dest": ""}, {"src": f"{fresh_name}.b"}]
+    sources = [{"name": fresh_name, "subject_transforms": filters}]
+    assert validate(STREAM, {"name": copy, "sources": sources}) == []
+    assert validate(STREAM, {"name": copy, "sources": [{"name": "O", "subject_transforms": [{"src": "a..b"}]}]}) != []
+    await raw.make_stream(fresh_name)
+    for token in ("c", "a.x", "b"):
+        await raw.publish(f"{fresh_name}.{token}", b"")
+    await raw.make_stream(copy, subjects=[], sources=sources)
+
+    async def has_copied() -> bool:
+        state = (await raw.do(f"STREAM.INFO.{copy}", {"subjects_filter": ">"}))["state"]
+        return {*state.get("subjects", ())} == {f"{fresh_name}.a.x", f"{fresh_name}.b"}
+
+    await eventually(has_copied, "the copy has what one of the filters matches, and nothing else")
+
+
 @pytest.mark.requirement("X-07")
 async def test_markers_switch_on_what_they_need(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name, subject_delete_marker_ttl=1_000_000_000)
@@ -69,3 +90,18 @@ async def test_the_consumer_through_which_a_server_copies_is_known_as_its_own(
         found = (await raw.do(f"CONSUMER.LIST.{fresh_name}"))["consumers"]
     assert [is_made_by_server(consumer["config"]) for consumer in found] == [True]
     assert not is_made_by_server({"durable_name": "etl", "metadata": {"_nats.ver": "2.15.1"}})
+
+
+async def test_a_stream_that_nobody_reads_is_emptied_when_its_retention_becomes_interest(
+    newest_server: NatsServer, fresh_name: str
+) -> None:
+    """So since 2.14; 2.11 and 2.12 keep what they have until somebody begins to read."""
+    async with connected(**newest_server.connect_arguments()) as raw:
+        made = await raw.make_stream(fresh_name)
+        await raw.publish(f"{fresh_name}.a", b"1")
+        await raw.do(f"STREAM.UPDATE.{fresh_name}", {**made, "retention": "interest"})
+
+        async def is_empty() -> bool:
+            return bool((await raw.do(f"STREAM.INFO.{fresh_name}"))["state"]["messages"] == 0)
+
+        await eventually(is_empty, "a stream without interest is emptied")

@@ -22,8 +22,8 @@ from penstock_jetstream.config import (
     validate,
 )
 from penstock_jetstream.config.field import Field
-from tests.jetstream.conftest import SharedServers
 from tests.jetstream.raw import Raw, connected
+from tests.testbed.nats.shared import SharedServers
 
 SECOND = 10**9
 Json = dict[str, Any]

@@ -21,10 +21,10 @@ from penstock_jetstream.config import (
     validate,
 )
 from penstock_jetstream.errors import ErrorCode, Kind, api_error
-from tests.jetstream.conftest import SharedServers
 from tests.jetstream.raw import MILLISECOND, connected
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.nats.shared import SharedServers
 
 Json = dict[str, Any]
 SECOND = 1000 * MILLISECOND

@@ -14,19 +14,12 @@ from penstock_jetstream.transport.identity import Auth, Credentials, Jwt, Nkey, 
 from tests.jetstream.connecting import QUICK, Events, echo, login, trust
 from tests.testbed.nats.authentication import METHODS, Access, trusted_accounts, user_of
 from tests.testbed.nats.config import merged
-from tests.testbed.nats.encryption import Encryption, tls
+from tests.testbed.nats.encryption import WAYS, tls
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
 
 SECRETS = ["userpass", "token", "nkey", "creds"]
-ENCRYPTIONS: dict[str, Callable[[Path], Encryption | None]] = {
-    "plain": lambda _: None,
-    "tls": tls,
-    "tls-first": lambda folder: tls(folder, handshake_first=True),
-    "tls-both": lambda folder: tls(folder, verify_clients=True),
-    "tls-both-first": lambda folder: tls(folder, verify_clients=True, handshake_first=True),
-}
 
 
 def access_of(method: str) -> Access:
@@ -51,10 +44,10 @@ async def refusal(server: NatsServer, auth: Auth | None, encryption: Tls | None 
     return problem.value
 
 
-@pytest.mark.parametrize("encryption", ENCRYPTIONS)
+@pytest.mark.parametrize("encryption", WAYS)
 @pytest.mark.parametrize("method", METHODS)
 async def test_who_is_known_gets_in_with_every_encryption(start_nats: StartNats, method: str, encryption: str) -> None:
-    access, encrypted = access_of(method), ENCRYPTIONS[encryption](current().new_folder("tls"))
+    access, encrypted = access_of(method), WAYS[encryption](current().new_folder("tls"))
     server = start_nats(access=access, encryption=encrypted)
     assert await gets_in(server, login(access), trust(encrypted) if encrypted else None)
 

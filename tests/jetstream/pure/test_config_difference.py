@@ -96,6 +96,11 @@ def test_one_filter_is_the_same_in_either_field() -> None:
     assert diff(CONSUMER, listed, {**ETL, "filter_subject": "orders.eu"}, PLAIN) == []
 
 
+def test_how_long_nobody_waits_for_an_acknowledgement_is_no_difference() -> None:
+    careless = {"durable_name": "etl", "ack_policy": "none"}
+    assert diff(CONSUMER, careless, {**careless, "ack_wait": 30 * SECOND, "max_waiting": 512}, PLAIN) == []
+
+
 def test_order_counts_where_it_means_something() -> None:
     steps = {**ETL, "ack_wait": SECOND, "backoff": [SECOND, 2 * SECOND]}
     (waits, backoff) = diff(CONSUMER, {**SMALL_CONSUMER, "backoff": [2 * SECOND, SECOND]}, steps, PLAIN)

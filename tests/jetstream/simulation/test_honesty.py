@@ -6,11 +6,11 @@ they say is left. Heartbeats are a matter of time, so one stands for all of a re
 
 import pytest
 
-from tests.jetstream.conftest import SharedServers
 from tests.jetstream.scene import scene
 from tests.jetstream.simulation.players import Real, Simulated, without_time
 from tests.jetstream.simulation.scenarios import IN_A_CLUSTER, SCENARIOS, Scenario
 from tests.testbed.nats.fixtures import StartNatsCluster
+from tests.testbed.nats.shared import SharedServers
 
 LINES = {"2.11": (2, 11), "2.15": (2, 15)}
 

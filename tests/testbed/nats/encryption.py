@@ -5,6 +5,7 @@ certificates are made (certificates.py) or how servers are started.
 """
 
 import ssl
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,16 @@ def tls(folder: Path, *, verify_clients: bool = False, handshake_first: bool = F
     }
     login = _login(authority_file, client, handshake_first=handshake_first)
     return Encryption({"tls": fragment}, login, handshake_first, authority_file, client)
+
+
+WAYS: Mapping[str, Callable[[Path], Encryption | None]] = {
+    "plain": lambda _: None,
+    "tls": tls,
+    "tls-first": lambda folder: tls(folder, handshake_first=True),
+    "tls-both": lambda folder: tls(folder, verify_clients=True),
+    "tls-both-first": lambda folder: tls(folder, verify_clients=True, handshake_first=True),
+}
+"""Every way to encrypt, and not to; each may put files into the folder."""
 
 
 def client_context(authority: Path, certificate: CertificateFiles | None) -> ssl.SSLContext:
