@@ -9,16 +9,20 @@ usage: python -m tests.testbed.binaries NAME …
 import sys
 from pathlib import Path
 
-from tests.testbed.golang import GoProgram
+from tests.testbed.golang import GoProgram, module_folder
 from tools.console import CannotContinueError, say
 
 SOURCES = Path(__file__).parent / "go"
 KUBERNETES = "v1.34.4"
 COREDNS = "v1.14.7"
 HELM = "v4.3.1"
+NACK = "v0.23.0"
 NATS_SERVERS = ("2.11.17", "2.12.15", "2.14.9")
 """The last version of each older line that is supported; the newest comes from PyPI and needs no build."""
 
+NACK_MODULE = "github.com/nats-io/nack"
+
+_NACK_METRICS = "sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress"
 _VERSION = "k8s.io/component-base/version"
 
 
@@ -53,6 +57,18 @@ def helm() -> Path:
     return GoProgram("helm", HELM, "helm.sh/helm/v4/cmd/helm").build()
 
 
+def nack() -> Path:
+    """NACK's controller. Its go.mod is ours: `go install` asks for a list of all versions, which no proxy must have."""
+    package = f"{NACK_MODULE}/cmd/jetstream-controller"
+    flag = f"-X {_NACK_METRICS}=127.0.0.1:0"  # it has no option for this, and two on one machine would both want 8080
+    return GoProgram("jetstream-controller", NACK, package, SOURCES / "nack", (flag,)).build()
+
+
+def nack_sources() -> Path:
+    """The folder with what NACK brings besides its program: its CRDs, and the manifests of its examples and tests."""
+    return module_folder(SOURCES / "nack", NACK_MODULE)
+
+
 def nats_server(version: str) -> Path:
     """Any nats-server, such as "2.11.9"."""
     return GoProgram("nats-server", f"v{version}", "github.com/nats-io/nats-server/v2").build()
@@ -70,6 +86,7 @@ def main(names: list[str]) -> int:
         "pause": pause,
         "probe": probe,
         "helm": helm,
+        "nack": nack,
         "nats-servers": nats_servers,
     }
     try:

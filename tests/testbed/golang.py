@@ -8,6 +8,7 @@ it stopped, since Go keeps the packages that it has compiled.
 """
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -44,7 +45,7 @@ class GoProgram:
     name: str
     version: str
     package: str
-    """A module's package, as in `go install PACKAGE@VERSION`; or "." for the main package in `source`."""
+    """A module's package, as in `go install PACKAGE@VERSION`; or one that the go.mod in `source` knows, such as "."."""
 
     source: Path | None = None
     linker_flags: tuple[str, ...] = ()
@@ -107,6 +108,17 @@ def compile_with_progress(name: str, command: Sequence[str], env: dict[str, str]
     if build.returncode:
         advice = ADVICE.format(cache=cache_folder() / "go")
         raise CannotContinueError(f"{name} could not be built:\n{''.join(said[-LINES_SHOWN:])}\n{advice}")
+
+
+def module_folder(source: Path, module: str) -> Path:
+    """Return the folder with the sources of a module, in the version that the go.mod in `source` requires."""
+    asked = subprocess.run(
+        [go(), "mod", "download", "-json", module], cwd=source, capture_output=True, text=True, check=False
+    )
+    if asked.returncode:
+        advice = ADVICE.format(cache=cache_folder() / "go")
+        raise CannotContinueError(f"The sources of {module} could not be had:\n{asked.stdout}{asked.stderr}\n{advice}")
+    return Path(json.loads(asked.stdout)["Dir"])
 
 
 @cache

@@ -11,7 +11,12 @@ import pytest
 
 from tests.testbed import programs, run
 
-pytest_plugins = ("tests.testbed.kubernetes.fixtures", "tests.testbed.nats.fixtures", "tests.testbed.spark.fixtures")
+pytest_plugins = (
+    "tests.testbed.kubernetes.fixtures",
+    "tests.testbed.nats.fixtures",
+    "tests.testbed.nats.shared",
+    "tests.testbed.spark.fixtures",
+)
 
 OWNER = pytest.StashKey[run.Owner]()
 LOG_STARTS = pytest.StashKey[dict[str, int]]()

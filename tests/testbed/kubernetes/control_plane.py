@@ -9,8 +9,10 @@ and what controllers would make in a new namespace has to be made by whoever wan
 import contextlib
 import http.client
 import ipaddress
+import json
 import ssl
 from pathlib import Path
+from typing import Any
 
 from tests.testbed import ports, run
 from tests.testbed.kubernetes import assets, kubeconfig
@@ -26,8 +28,9 @@ SERVICE_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.de
 class ControlPlane(Access):
     """A control plane that this process started, and may break."""
 
-    def __init__(self) -> None:
+    def __init__(self, *flags_of_the_api_server: str) -> None:
         folder = run.current().new_folder("control-plane")
+        self.audit = Audit(folder)
         programs = assets.control_plane(folder / "bin")
         super().__init__(folder, kubectl=programs / "kubectl")
         self.port = ports.free_port()
@@ -40,7 +43,9 @@ class ControlPlane(Access):
             f"--secure-port={self.port}",
             "--authorization-mode=RBAC",
             "--endpoint-reconciler-type=none",  # a loopback address cannot be an endpoint
+            *self.audit.flags(),
             *api_server_flags(ports.LOOPBACK, identities, services=SERVICES),
+            *flags_of_the_api_server,
         ]
         self.api_server = Program("kube-apiserver", [programs / "kube-apiserver", *flags], folder)
 
@@ -59,6 +64,24 @@ class ControlPlane(Access):
     def stop(self) -> None:
         self.api_server.stop()
         self.etcd.stop()
+
+
+class Audit:
+    """The API server's own account of what service accounts asked of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._policy, self._log = folder / "audit-policy.json", folder / "audit.jsonl"
+
+    def flags(self) -> list[str]:
+        """Write the policy, and return what makes the API server follow it."""
+        rules = [{"level": "Metadata", "userGroups": ["system:serviceaccounts"]}, {"level": "None"}]
+        policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
+        self._policy.write_text(json.dumps(policy))
+        return [f"--audit-policy-file={self._policy}", f"--audit-log-path={self._log}"]
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return what was answered, and once more what was answered bit by bit, as a watch is, when it has ended."""
+        return [json.loads(line) for line in self._log.read_text().splitlines()]
 
 
 class Etcd:
