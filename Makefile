@@ -34,8 +34,9 @@ bench: environment ## run all benchmarks
 bench-%: environment ## run one benchmark
 	@$(RUN) -m bench $*
 
-crds: environment ## write crds/ and the chart's copy from the resource models
+crds: environment ## write crds/, the chart's copy and docs/reference.md from the resource models
 	@.venv/bin/penstock crds --into crds --into charts/penstock/files/crds
+	@.venv/bin/penstock reference --into docs/reference.md
 
 images: ## build the container images, and print their sizes
 	@$(PYTHON) tools/images.py $(ARGS)

@@ -27,6 +27,7 @@ CHECKS: dict[str, Sequence[str]] = {
     "types (mypy)": [f"{BIN}/mypy"],
     "import rules (import-linter)": [f"{BIN}/lint-imports"],
     "generated files (penstock crds)": [f"{BIN}/penstock", "crds", "--check", *CRDS],
+    "generated file (penstock reference)": [f"{BIN}/penstock", "reference", "--check", "--into=docs/reference.md"],
     "duplicates": [sys.executable, "tools/duplicates.py"],
 }
 
@@ -44,7 +45,7 @@ def check(name: str, command: Sequence[str]) -> bool:
     started = time.monotonic()
     outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     verdict = "failed" if outcome.returncode else "holds"
-    say(f"{name:<32} {verdict:<7} {time.monotonic() - started:5.1f} s")
+    say(f"{name:<36} {verdict:<7} {time.monotonic() - started:5.1f} s")
     if outcome.returncode:
         say(outcome.stdout + outcome.stderr)
     return outcome.returncode == 0

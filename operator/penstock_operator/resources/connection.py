@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from penstock_operator.resources.conditions import Status
+from penstock_operator.resources.conditions import Count, Status, Told
 from penstock_operator.resources.kind import AGE, READY, REASON, Column, Kind
 from penstock_operator.resources.part import Part, Rule
 from penstock_operator.resources.references import (
@@ -68,7 +68,10 @@ class JetStream(Part):
     domain: Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[-A-Za-z0-9_]+$")] | None = None
     """The JetStream domain, for one behind a leaf node."""
     api_prefix: (
-        Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^\s.*>]+(\.[^\s.*>]+)*$")] | None
+        Annotated[
+            str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^ \t\r\n\f.*>]+(\.[^ \t\r\n\f.*>]+)*$")
+        ]
+        | None
     ) = None
     """The subject prefix of the JetStream API, for one imported from another account."""
 
@@ -122,6 +125,23 @@ def _is_server_url(text: str) -> bool:
 class ConnectionStatus(Status):
     """What the operator found."""
 
+    server_name: Told | None = None
+    """The server that the operator is connected to."""
+    server_version: Told | None = None
+    """Its version."""
+    api_level: Count | None = None
+    """The level of the JetStream API: what the servers can do. 5 came with 2.15, 0 is older than 2.11."""
+    cluster: Told | None = None
+    """The server's cluster, if it is in one."""
+    domain: Told | None = None
+    """The JetStream domain, if there is one."""
+    account: Told | None = None
+    """The account, as far as the server names it."""
+    streams: Count | None = None
+    """Streams in the account, whoever made them."""
+    consumers: Count | None = None
+    """Consumers in the account, whoever made them."""
+
 
 CONNECTION = Kind(
     name="Connection",
@@ -130,5 +150,15 @@ CONNECTION = Kind(
     description="Where NATS is, and who Penstock is there. Other kinds refer to it.",
     spec=ConnectionSpec,
     status=ConnectionStatus,
-    columns=(READY, REASON, Column("Servers", ".spec.servers", priority=1), AGE),
+    columns=(
+        READY,
+        REASON,
+        Column("Server", ".status.serverName"),
+        Column("Version", ".status.serverVersion"),
+        AGE,
+        Column("API Level", ".status.apiLevel", type="integer", priority=1),
+        Column("Streams", ".status.streams", type="integer", priority=1),
+        Column("Consumers", ".status.consumers", type="integer", priority=1),
+        Column("Servers", ".spec.servers", priority=1),
+    ),
 )

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from penstock_operator.constants import CATEGORY, GROUP, VERSION
 from penstock_operator.resources.kind import Column, Kind
+from penstock_operator.resources.part import VALIDATIONS, ChangeRule, Rule, validations
 from penstock_operator.resources.schema import Schema, structural_schema
 
 HEADER = "# Generated from penstock_operator.resources by `make crds`; edits are overwritten.\n"
@@ -30,8 +31,9 @@ def definition(kind: Kind) -> Schema:
                     "name": VERSION,
                     "served": True,
                     "storage": True,
-                    "subresources": {"status": {}},
+                    "subresources": _subresources(kind),
                     "additionalPrinterColumns": [_column(column) for column in kind.columns],
+                    **_selectable_fields(kind),
                     "schema": {"openAPIV3Schema": _object_schema(kind)},
                 }
             ],
@@ -59,15 +61,36 @@ def _names(kind: Kind) -> Schema:
     }
 
 
+def _subresources(kind: Kind) -> Schema:
+    if kind.scale is None:
+        return {"status": {}}
+    scale = {
+        "specReplicasPath": kind.scale.spec_replicas,
+        "statusReplicasPath": kind.scale.status_replicas,
+        "labelSelectorPath": kind.scale.label_selector,
+    }
+    return {"status": {}, "scale": scale}
+
+
+def _selectable_fields(kind: Kind) -> Schema:
+    """An API server older than Kubernetes 1.30 drops them, and refuses the selector; nothing else depends on them."""
+    if not kind.selectable_fields:
+        return {}
+    return {"selectableFields": [{"jsonPath": path} for path in kind.selectable_fields]}
+
+
 def _column(column: Column) -> Schema:
     shown = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
     return {**shown, "priority": column.priority} if column.priority else shown
 
 
 def _object_schema(kind: Kind) -> Schema:
+    promises: list[Rule | ChangeRule] = [*kind.rules, *kind.change_rules]
+    rules = {VALIDATIONS: validations(promises)} if promises else {}
     return {
         "type": "object",
         "description": kind.description,
+        **rules,
         "required": ["spec"],
         "properties": {
             "apiVersion": {"type": "string", "description": "The version of this schema."},

@@ -16,8 +16,12 @@ ObjectName = Annotated[
         min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
     ),
 ]
+NamespaceName = Annotated[
+    str, StringConstraints(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
+]
 SecretKey = Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")]
-LabelKey = Annotated[str, StringConstraints(min_length=1, max_length=316)]
+LABEL_KEY_LENGTH = 316
+LabelKey = Annotated[str, StringConstraints(min_length=1, max_length=LABEL_KEY_LENGTH)]
 LabelValue = Annotated[str, StringConstraints(max_length=63, pattern=r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$")]
 
 
@@ -52,6 +56,54 @@ class CertificateSecretRef(Part):
     """The key that holds the private key, in PEM."""
 
 
+class ConnectionRef(Part):
+    """A Connection, in this namespace or in one that allows it."""
+
+    name: ObjectName
+    """The Connection's name."""
+    namespace: NamespaceName | None = None
+    """The Connection's namespace, if it is another; its allowedNamespaces must choose ours."""
+
+
+class StreamRef(Part):
+    """A Stream that is declared in this namespace."""
+
+    name: ObjectName
+    """The Stream's name, which is metadata.name: not its name on the server."""
+
+
+class ConsumerRef(Part):
+    """A Consumer that is declared in this namespace."""
+
+    name: ObjectName
+    """The Consumer's name, which is metadata.name: not its name on the server."""
+
+
+class ConfigMapRef(Part):
+    """A ConfigMap in the same namespace."""
+
+    name: ObjectName
+    """The ConfigMap's name."""
+
+
+class KeySelector(Part):
+    """One key of a ConfigMap or a Secret in the same namespace, as a pod names it."""
+
+    name: ObjectName
+    """The object's name."""
+    key: SecretKey
+    """The key in its data."""
+    optional: bool = False
+    """Whether the pod may start without it."""
+
+
+class FieldSelector(Part):
+    """A field of a pod, as a pod names it."""
+
+    field_path: Annotated[str, StringConstraints(min_length=1, max_length=512)]
+    """The field, such as metadata.name."""
+
+
 class LabelRequirement(Part):
     """One requirement that labels must meet."""
 
@@ -74,10 +126,18 @@ class LabelRequirement(Part):
 class LabelSelector(Part):
     """Chooses objects by their labels, as everywhere in Kubernetes; all requirements must be met."""
 
-    match_labels: Annotated[dict[LabelKey, LabelValue], Field(max_length=64)] = Field(default={})
+    match_labels: Annotated[dict[str, LabelValue], Field(max_length=64)] = Field(default={})
     """Labels that must be there with exactly these values."""
     match_expressions: Annotated[list[LabelRequirement], Field(max_length=64)] = Field(default=[])
     """Requirements that say more than equality."""
+
+    RULES = (
+        Rule(
+            f"The key of a label has 1 to {LABEL_KEY_LENGTH} letters.",
+            f"!has(self.matchLabels) || self.matchLabels.all(key, size(key) >= 1 && size(key) <= {LABEL_KEY_LENGTH})",
+            lambda selector: all(1 <= len(key) <= LABEL_KEY_LENGTH for key in selector.match_labels),
+        ),
+    )
 
 
 class NamespacesFrom(StrEnum):

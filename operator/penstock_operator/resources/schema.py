@@ -38,14 +38,17 @@ def _value(key: str, value: Any, definitions: Schema) -> Any:  # noqa: ANN401 - 
         return _without_nulls(value)
     if key in ("enum", "required"):
         return value
+    if key == "description":
+        return " ".join(value.split())
     return _translate(value, definitions)
 
 
 def _without_nulls(default: Any) -> Any:  # noqa: ANN401 - JSON is anything
-    """Leave out of a default what pydantic writes as null: for the API server, that is a field left out."""
+    """Leave out of a default what pydantic writes as null or empty: for the API server, that is a field left out."""
     if not isinstance(default, dict):
         return default
-    return {name: _without_nulls(value) for name, value in default.items() if value is not None}
+    kept = {name: _without_nulls(value) for name, value in default.items()}
+    return {name: value for name, value in kept.items() if value not in (None, [], {})}
 
 
 def _resolved(node: Schema, definitions: Schema) -> Schema:
@@ -72,6 +75,9 @@ def _in_dialect(node: Schema) -> Schema:
     node = {**choice, **node}
     if node.get("additionalProperties") is False:
         del node["additionalProperties"]  # the API server prunes unknown fields, and kubectl refuses them
+    if node.get("additionalProperties") is True:
+        del node["additionalProperties"]
+        node["x-kubernetes-preserve-unknown-fields"] = True
     if "const" in node:
         node["enum"] = [node.pop("const")]
     if node.get("type") == "integer":

@@ -20,6 +20,7 @@ URLS = "A server URL is a scheme and a host, with a port or without: nats, tls, 
 ONE_AUTH = "Choose at most one of credentialsSecretRef, nkeySecretRef, tokenSecretRef and userPasswordSecretRef."
 ONE_JETSTREAM = "Choose domain or apiPrefix: a domain is short for the prefix $JS.DOMAIN.API."
 SELECTOR = "A selector belongs to from: Selector, and from: Selector needs one."
+LABEL_KEY = "The key of a label has 1 to 316 letters."
 REQUIREMENT = "In and NotIn need values; Exists and DoesNotExist take none."
 
 ACCEPTED: dict[str, dict[str, Any]] = {
@@ -68,6 +69,10 @@ BREAKING_A_RULE: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a selector for all": ({"servers": SERVERS, "allowedNamespaces": {"from": "All", "selector": {}}}, SELECTOR),
     "no selector": ({"servers": SERVERS, "allowedNamespaces": {"from": "Selector"}}, SELECTOR),
+    "a label without a key": (
+        {"servers": SERVERS, "allowedNamespaces": {"from": "Selector", "selector": {"matchLabels": {"": "a"}}}},
+        LABEL_KEY,
+    ),
     "In without values": (
         {
             "servers": SERVERS,
@@ -172,8 +177,8 @@ def test_kubectl_get_shows_whether_it_is_ready_and_why(penstock_namespace: Names
     status = json.dumps({"status": {"observedGeneration": 1, "conditions": [condition]}})
     penstock_namespace.kubectl("patch", "conn/nats", "--subresource=status", "--type=merge", f"--patch={status}")
     heading, line = penstock_namespace.kubectl("get", "penstock").splitlines()
-    assert heading.split() == ["NAME", "READY", "REASON", "AGE"]
-    assert line.split()[:3] == ["nats", "False", "NotReachable"]
+    assert heading.split() == ["NAME", "READY", "REASON", "SERVER", "VERSION", "AGE"]
+    assert line.split()[:3] == ["connection.penstock.dev/nats", "False", "NotReachable"]
 
 
 def parts_of(part: type[Part]) -> Iterator[type[Part]]:

@@ -1,0 +1,88 @@
+"""QueueGroup: the workers that share one durable consumer, and everything that they need.
+
+Knows what may be written, and how the parts belong together; each part has a module of its own. Does not know what a
+worker does with it.
+"""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from penstock_operator.resources.conditions import Count, Status
+from penstock_operator.resources.kind import AGE, READY, REASON, Column, Kind, Scale
+from penstock_operator.resources.part import Part, Rule
+from penstock_operator.resources.queue_group_handler import Handler, Spark
+from penstock_operator.resources.queue_group_scaling import MOST_WORKERS, Scaling, ScalingMode
+from penstock_operator.resources.queue_group_template import Template
+from penstock_operator.resources.queue_group_work import Batch, DeadLetter, Ordering, Retry
+from penstock_operator.resources.references import ConsumerRef
+
+
+class QueueGroupSpec(Part):
+    """The workers that share one durable consumer: their code, Spark, batches, retries, and how many they are."""
+
+    consumer_ref: ConsumerRef
+    """The Consumer whose messages they share; a pull consumer."""
+    handler: Handler
+    """The code that is called with each batch."""
+    spark: Spark = Spark()
+    """The Spark that runs the code."""
+    batch: Batch = Batch()
+    """How messages are put together into batches."""
+    ordering: Ordering = Ordering()
+    """In which order messages are processed."""
+    retry: Retry = Retry()
+    """What follows when a batch fails for a reason that may pass."""
+    dead_letter: DeadLetter = DeadLetter()
+    """Where messages go that cannot be processed."""
+    scaling: Scaling = Scaling()
+    """How many workers there are, and who decides."""
+    replicas: Annotated[int, Field(ge=0, le=MOST_WORKERS)] | None = None
+    """With scaling.mode External: how many workers there shall be. /scale changes it."""
+    suspend: bool = False
+    """Whether the workers stop for as long as this is so: they finish what they hold, and pull no more."""
+    template: Template = Template()
+    """What the workers' pods shall have besides what Penstock gives them."""
+
+    RULES = (
+        Rule(
+            "scaling.mode External needs replicas: the number of workers to begin with, which /scale changes.",
+            "self.scaling.mode != 'External' || has(self.replicas)",
+            lambda spec: spec.scaling.mode is not ScalingMode.EXTERNAL or spec.replicas is not None,
+        ),
+        Rule(
+            "replicas and /scale belong to scaling.mode External; with Internal, Penstock decides how many there are.",
+            "self.scaling.mode != 'Internal' || !has(self.replicas)",
+            lambda spec: spec.scaling.mode is not ScalingMode.INTERNAL or spec.replicas is None,
+        ),
+    )
+
+
+class QueueGroupStatus(Status):
+    """What the operator found."""
+
+    replicas: Count | None = None
+    """How many workers there are."""
+    selector: Annotated[str, StringConstraints(max_length=1024)] | None = None
+    """The labels that the workers' pods have; autoscalers read it."""
+
+
+QUEUE_GROUP = Kind(
+    name="QueueGroup",
+    plural="queuegroups",
+    short_names=("qg",),
+    description="The workers that share one durable consumer, and everything that they need.",
+    spec=QueueGroupSpec,
+    status=QueueGroupStatus,
+    columns=(
+        READY,
+        REASON,
+        Column("Workers", ".status.replicas", type="integer"),
+        AGE,
+        Column("Consumer", ".spec.consumerRef.name", priority=1),
+        Column("Master", ".spec.spark.master", priority=1),
+        Column("Suspended", ".spec.suspend", type="boolean", priority=1),
+    ),
+    selectable_fields=(".spec.consumerRef.name",),
+    scale=Scale(".spec.replicas", ".status.replicas", ".status.selector"),
+)

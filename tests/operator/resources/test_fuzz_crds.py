@@ -1,0 +1,115 @@
+"""Whatever is written, the API server and the models agree about it: both take it, or both refuse it with a sentence.
+
+What both take goes through all that decides, and comes out as a plan: never as a traceback.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as some
+from kubernetes import config
+from kubernetes.client import ApiClient, ApiException, CustomObjectsApi
+
+from penstock_jetstream.config import CONSUMER as CONSUMER_TABLE
+from penstock_jetstream.config import STREAM as STREAM_TABLE
+from penstock_jetstream.config import Facts, Problem, Severity, validate
+from penstock_operator.constants import GROUP, VERSION
+from penstock_operator.plan.declared import Declared
+from penstock_operator.plan.reconcile import plan
+from penstock_operator.plan.surroundings import Surroundings
+from penstock_operator.resources import CONSUMER, KINDS, STREAM, ConsumerSpec, Kind, StreamSpec
+from penstock_operator.resources.translation import consumer_config, stream_config
+from tests.operator.resources.manifests import manifests
+from tests.testbed.kubernetes.access import Access
+
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+
+EXAMPLES = 150
+NAMESPACE = "default"
+REFUSALS = {400, 422}
+HINTS: dict[str, dict[str, some.SearchStrategy[Any]]] = {
+    "Connection": {"spec.servers[]": some.sampled_from(["nats://a:4222", "tls://b", "wss://c:443/", "nats://x@y"])},
+    "QueueGroup": {
+        "spec.handler": some.sampled_from(
+            [
+                {"entrypoint": "etl:process", "image": "example/etl"},
+                {"entrypoint": "etl:process", "configMapRef": {"name": "etl"}, "env": [{"name": "A"}]},
+            ]
+        ),
+        "spec.spark.conf": some.sampled_from([{"spark.ui.enabled": "false"}, {"spark.master": "local"}]),
+        "spec.template.spec.restartPolicy": some.none(),
+        "spec.template.spec.activeDeadlineSeconds": some.none(),
+        "spec.template.metadata.labels": some.sampled_from([{"team": "orders"}, {"penstock.dev/a": "b"}]),
+        "spec.ordering": some.just({"mode": "None"}),
+    },
+}
+"""What is right, or nearly, where a schema does not tell."""
+BASES: dict[str, some.SearchStrategy[Any]] = {
+    "Connection": some.just({"servers": ["nats://nats.nats:4222"]}),
+    "Stream": some.just({"connectionRef": {"name": "nats"}}),
+    "Consumer": some.sampled_from(
+        [
+            {"streamRef": {"name": "orders"}, "connectionRef": None, "stream": None},
+            {"streamRef": None, "connectionRef": {"name": "nats"}, "stream": "ORDERS"},
+        ]
+    ),
+    "QueueGroup": some.just({"consumerRef": {"name": "etl"}, "replicas": None}),
+}
+THERE = Facts(exists=True)
+"""What may not be said at creation may be said later: no rule about a manifest alone can tell."""
+PLANNED = (STREAM.name, CONSUMER.name)
+
+
+@pytest.fixture(scope="module")
+def objects(penstock_plane: Access) -> CustomObjectsApi:
+    """A fast way to ask the API server: kubectl is a process for each question."""
+    client: ApiClient = config.new_client_from_config(str(penstock_plane.kubeconfig))  # type: ignore[no-untyped-call]
+    return CustomObjectsApi(client)
+
+
+def kept(objects: CustomObjectsApi, kind: Kind, manifest: dict[str, Any]) -> dict[str, Any] | str:
+    """Return what the API server would keep, or why it refuses."""
+    try:
+        answer: Any = objects.create_namespaced_custom_object(
+            GROUP, VERSION, NAMESPACE, kind.plural, manifest, dry_run="All", field_validation="Strict"
+        )
+    except ApiException as refusal:
+        if refusal.status not in REFUSALS:
+            raise
+        return str(json.loads(str(refusal.body))["message"])
+    return dict(answer)
+
+
+def problems(declared: Declared, name: str) -> list[Problem]:
+    """Return what the server would refuse of what is declared, as far as that can be known without it."""
+    match declared.spec:
+        case StreamSpec():
+            found = validate(STREAM_TABLE, stream_config(declared.spec, name), THERE)
+        case ConsumerSpec():
+            found = validate(CONSUMER_TABLE, consumer_config(declared.spec, name), THERE)
+        case _:
+            found = []
+    return [problem for problem in found if problem.severity is Severity.ERROR]
+
+
+@pytest.mark.timeout(600)
+@every_kind
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(data=some.data())
+def test_the_api_server_and_the_models_agree_about_any_manifest(
+    objects: CustomObjectsApi, kind: Kind, data: some.DataObject
+) -> None:
+    manifest = data.draw(manifests(kind, HINTS.get(kind.name, {}), BASES[kind.name]), label="manifest")
+    declared, answer = Declared.read(manifest), kept(objects, kind, manifest)
+    event("refused" if isinstance(answer, str) else "accepted")
+    if isinstance(answer, str):
+        assert declared.spec is None, answer
+        assert declared.fault.endswith("."), declared.fault
+        assert "evaluation error" not in answer
+    else:
+        assert declared.fault == ""
+        assert Declared.read(answer).spec == declared.spec
+        assert not problems(declared, str(manifest["metadata"]["name"]))
+        assert kind.name not in PLANNED or plan(declared, Surroundings()).verdicts
