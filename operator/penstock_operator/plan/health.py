@@ -3,8 +3,9 @@
 Pure: the facts and the time come in. Knows what the facts mean. Does not know how they are gathered (services.vitals),
 nor who asks (services.probes).
 
-Ready means: what the operator watches could be listed just now, and the watches have started and keep up with what is
-listed. Alive means: it could still become ready without being started anew.
+Ready means: what the operator watches could be listed just now, the watches have started and keep up with what is
+listed, and the Lease can be asked for. A replica that stands by is as ready as the one that leads. Alive means: it
+could still become ready without being started anew.
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,26 @@ WATCH_IS_STUCK_SECONDS = 180.0
 """As above, before it is not alive: kopf replaces a silent watch after 70 s, and is given the time to do so twice."""
 
 
+WORK_IS_STUCK_SECONDS = 180.0
+"""One step is some requests, each with a deadline of ten seconds or less: only a worker that hangs takes this long."""
+LEASE_FAILS_SECONDS = 10.0
+"""How long the Lease may be out of reach before the operator is not ready: an API server may start anew meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseFacts:
+    """What is known of the Lease that says which replica acts."""
+
+    looked_at: float
+    """When it was last asked for, well or badly."""
+    leads: bool
+    holder: str
+    """Who holds it, as far as is known; empty if nobody does."""
+    failure: str | None = None
+    """Why it could not be asked for the last time."""
+    failing_since: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of the running operator; times are of one monotonic clock, in seconds."""
@@ -39,6 +60,11 @@ class Facts:
     unseen: str | None = None
     """Something that is listed and that the watch has not shown."""
     unseen_since: float | None = None
+    lease: LeaseFacts | None = None
+    """Nothing if the operator has no Lease, or does not stand for it yet."""
+    work: str | None = None
+    """The object that has been worked on for longest, and since when."""
+    work_since: float | None = None
     ended: str | None = None
     """What has ended that should run for as long as the operator does."""
     stopping: bool = False
@@ -54,10 +80,17 @@ class Verdict:
 
 def readiness(facts: Facts, now: float) -> Verdict:
     """Tell whether the operator can do its work now."""
-    obstacle = _ending(facts) or _unlisted(facts, now) or _watch_behind(facts, now, WATCH_LAGS_SECONDS)
+    obstacle = (
+        _ending(facts)
+        or _unlisted(facts, now)
+        or _watch_behind(facts, now, WATCH_LAGS_SECONDS)
+        or _without_lease(facts.lease, now)
+    )
     if obstacle:
         return Verdict(holds=False, sentence=obstacle)
-    return Verdict(holds=True, sentence="Ready: what the operator watches can be listed, and is watched.")
+    return Verdict(
+        holds=True, sentence=f"Ready: what the operator watches can be listed, and is watched.{_part(facts.lease)}"
+    )
 
 
 def liveness(facts: Facts, now: float) -> Verdict:
@@ -69,6 +102,15 @@ def liveness(facts: Facts, now: float) -> Verdict:
         sentence = (
             f"No list call has ended for {now - last_sign:.0f} s, though each has a deadline: the process is stuck."
         )
+        return Verdict(holds=False, sentence=sentence)
+    if facts.lease and now - facts.lease.looked_at > LISTING_IS_STUCK_SECONDS:
+        sentence = (
+            f"The Lease was last asked for {now - facts.lease.looked_at:.0f} s ago,"
+            " though each request has a deadline: the process is stuck."
+        )
+        return Verdict(holds=False, sentence=sentence)
+    if facts.work_since is not None and now - facts.work_since > WORK_IS_STUCK_SECONDS:
+        sentence = f"{facts.work} has been worked on for {now - facts.work_since:.0f} s, though no step takes so long."
         return Verdict(holds=False, sentence=sentence)
     behind = _watch_behind(facts, now, WATCH_IS_STUCK_SECONDS)
     if behind and not facts.failure:
@@ -100,3 +142,15 @@ def _watch_behind(facts: Facts, now: float, allowed_seconds: float) -> str | Non
     if age <= allowed_seconds:
         return None
     return f"{facts.unseen} has been listed for {age:.0f} s, but the watch has not shown it: is watching allowed?"
+
+
+def _without_lease(lease: LeaseFacts | None, now: float) -> str | None:
+    if lease is None or lease.failing_since is None or now - lease.failing_since < LEASE_FAILS_SECONDS:
+        return None
+    return f"It cannot be told which replica leads: {lease.failure}"
+
+
+def _part(lease: LeaseFacts | None) -> str:
+    if lease is None:
+        return ""
+    return " It leads." if lease.leads else f" It stands by: {lease.holder or 'nobody'} leads."

@@ -1,0 +1,26 @@
+"""Who has a place, if several objects declare it: the oldest of those that would change something there.
+
+Pure. An object that only observes claims nothing, and one that is being deleted holds its place until it is gone, so
+that there are never two writers. Does not know where objects are (dependencies.py).
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.resources.management import Policy
+
+
+def holder(claimants: Iterable[Declared]) -> Identity | None:
+    """Return who has the place that all of these declare; None if nobody does more than look."""
+    oldest = min(filter(_claims, claimants), key=_seniority, default=None)
+    return oldest.identity if oldest else None
+
+
+def _claims(declared: Declared) -> bool:
+    return declared.management is not None and declared.management.policy is Policy.MANAGE
+
+
+def _seniority(declared: Declared) -> tuple[datetime, str, str]:
+    """Of two of the same second, the first by name: any order will do, if it is always the same."""
+    return declared.created_at, declared.identity.namespace, declared.identity.name

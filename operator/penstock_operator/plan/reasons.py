@@ -1,0 +1,50 @@
+"""Why a condition is as it is, in one word for programs. Every reason that Penstock gives stands here."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """In the order in which an object's life may meet them."""
+
+    # Ready and Synced: all is well
+    IN_SYNC = "InSync"
+    CREATED = "Created"
+    ADOPTED = "Adopted"
+    UPDATED = "Updated"
+    RECREATED = "Recreated"
+    # it works, and may surprise
+    DOUBTFUL = "Doubtful"
+    # on purpose
+    PAUSED = "Paused"
+    OBSERVED = "Observed"
+    # it waits
+    CONNECTION_NOT_FOUND = "ConnectionNotFound"
+    CONNECTION_NOT_ALLOWED = "ConnectionNotAllowed"
+    CONNECTION_NOT_READY = "ConnectionNotReady"
+    STREAM_NOT_FOUND = "StreamNotFound"
+    STREAM_NOT_READY = "StreamNotReady"
+    SECRET_NOT_FOUND = "SecretNotFound"  # noqa: S105 - a reason, not a secret
+    SECRET_INVALID = "SecretInvalid"  # noqa: S105 - a reason, not a secret
+    # it cannot be
+    INVALID = "Invalid"
+    CONFLICT = "Conflict"
+    LEVEL_TOO_LOW = "ServerTooOld"
+    IMMUTABLE = "Immutable"
+    REFUSED = "Refused"
+    MADE_BY_SERVER = "MadeByServer"
+    NOT_IMPLEMENTED = "NotImplemented"
+    # it differs
+    DRIFTED = "Drifted"
+    MISSING = "Missing"
+    # the server cannot be asked
+    CONNECTING = "Connecting"
+    UNREACHABLE = "Unreachable"
+    TLS_FAILED = "TlsFailed"
+    UNAUTHORIZED = "Unauthorized"
+    NO_JETSTREAM = "NoJetStream"
+    CONNECTED = "Connected"
+    # the end
+    DELETING = "Deleting"
+    RETAINED = "Retained"
+    DELETED = "Deleted"
+    ABANDONED = "Abandoned"

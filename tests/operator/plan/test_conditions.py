@@ -1,0 +1,138 @@
+"""The status that is written: whole, with times that tell when something changed, and only if it says something new."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock_operator.plan.conditions import LONGEST_MESSAGE, is_news, status
+from penstock_operator.plan.decision import ConditionType, Verdict
+from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.dependencies import Resolved
+from penstock_operator.plan.reasons import Reason
+from penstock_operator.plan.surroundings import Place
+from penstock_operator.plan.verdicts import doubtful, in_sync, out_of_sync, unanswered, unasked
+from penstock_operator.resources import StreamStatus
+from tests.operator.plan.builders import consumer, stream
+
+NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
+HEALTHY = in_sync("The stream ORDERS is as declared.")
+FACTS = {"messages": 5, "leader": "n1"}
+
+sentences = st.text(max_size=20)
+reasons = st.sampled_from(list(Reason))
+verdicts = st.one_of(
+    st.builds(in_sync, sentences, st.sampled_from([Reason.IN_SYNC, Reason.OBSERVED])),
+    st.builds(out_of_sync, reasons, sentences, drifted=st.booleans()),
+    st.builds(unanswered, reasons, sentences),
+    st.builds(unasked, reasons, sentences),
+    st.builds(lambda healthy, warnings: healthy + doubtful(warnings), st.just(HEALTHY), st.tuples(sentences)),
+)
+facts = st.dictionaries(st.sampled_from(["messages", "bytes"]), st.integers(0, 9))
+moments = st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds it
+
+
+def written(declared: Declared, said: dict[str, Any] | None) -> Declared:
+    """Return the object as it is after the status was written."""
+    return replace(declared, status=said) if said else declared
+
+
+def times(said: dict[str, Any]) -> dict[str, str]:
+    return {condition["type"]: condition["lastTransitionTime"] for condition in said["conditions"]}
+
+
+def statuses(said: dict[str, Any]) -> dict[str, str]:
+    return {condition["type"]: condition["status"] for condition in said["conditions"]}
+
+
+@given(verdicts, facts, moments, moments)
+def test_what_is_written_is_not_written_again(
+    said: Sequence[Verdict], live: dict[str, int], at: datetime, later: datetime
+) -> None:
+    object_ = written(stream(), status(stream(), said, live, at))
+    assert status(object_, said, live, later) is None
+    assert not is_news(object_, said)
+
+
+@given(verdicts, verdicts, moments, moments)
+def test_a_time_changes_exactly_when_the_status_does(
+    first: Sequence[Verdict], second: Sequence[Verdict], at: datetime, later: datetime
+) -> None:
+    before = status(stream(), first, {}, at)
+    assert before
+    after = status(written(stream(), before), second, {}, later) or before
+    for kind, state in statuses(after).items():
+        kept = statuses(before).get(kind) == state
+        assert times(after)[kind] == (times(before)[kind] if kept else f"{later:%Y-%m-%dT%H:%M:%SZ}")
+
+
+@given(verdicts)
+def test_ready_is_true_only_if_all_is_well(said: Sequence[Verdict]) -> None:
+    found = {verdict.type: verdict.status for verdict in said}
+    well = found[ConditionType.SYNCED] == found[ConditionType.REACHABLE] == "True"
+    assert (found[ConditionType.READY] == "True") is (well and found[ConditionType.DRIFTED] == "False")
+
+
+@given(verdicts, facts)
+def test_what_is_written_fits_the_schema(said: Sequence[Verdict], live: dict[str, int]) -> None:
+    StreamStatus.model_validate(status(stream(), said, live, NOON))
+
+
+@given(verdicts, verdicts)
+def test_each_condition_is_there_once_and_says_which_spec_it_is_about(
+    first: Sequence[Verdict], second: Sequence[Verdict]
+) -> None:
+    object_ = written(stream(generation=3), status(stream(generation=3), first, {}, NOON))
+    said = status(object_, second, {}, NOON) or object_.status
+    kinds = [condition["type"] for condition in said["conditions"]]
+    assert sorted(kinds) == sorted({verdict.type for verdict in second})
+    assert {condition["observedGeneration"] for condition in said["conditions"]} == {3} == {said["observedGeneration"]}
+
+
+def test_the_generation_that_the_server_agreed_with_is_remembered_while_the_server_is_away() -> None:
+    object_ = written(stream(generation=2), status(stream(generation=2), HEALTHY, FACTS, NOON))
+    said = status(object_, unanswered(Reason.UNREACHABLE, "No answer."), None, NOON + timedelta(minutes=1))
+    assert said
+    assert said["syncedGeneration"] == 2
+
+
+def test_what_is_only_observed_is_never_ours() -> None:
+    said = status(stream(), in_sync("It is as declared.", Reason.OBSERVED), {}, NOON)
+    assert said
+    assert "syncedGeneration" not in said
+
+
+def test_live_facts_stay_when_nobody_has_looked_and_go_when_there_are_none() -> None:
+    object_ = written(stream(), status(stream(), HEALTHY, FACTS, NOON))
+    away = unanswered(Reason.UNREACHABLE, "No answer.")
+    assert (status(object_, away, None, NOON) or {})["messages"] == 5
+    assert "messages" not in (status(object_, away, {}, NOON) or {})
+
+
+def test_new_facts_alone_are_written_and_are_no_news() -> None:
+    object_ = written(stream(), status(stream(), HEALTHY, FACTS, NOON))
+    assert status(object_, HEALTHY, {**FACTS, "messages": 6}, NOON)
+    assert not is_news(object_, HEALTHY)
+
+
+def test_nothing_to_say_is_nothing_to_write() -> None:
+    assert status(stream(), (), {}, NOON) is None
+
+
+def test_a_message_that_is_too_long_for_anybody_is_cut_and_is_no_news_twice() -> None:
+    long = out_of_sync(Reason.DRIFTED, "x" * 100_000)
+    said = status(stream(), long, {}, NOON)
+    assert said
+    assert len(said["conditions"][0]["message"]) == LONGEST_MESSAGE
+    assert not is_news(written(stream(), said), long)
+
+
+def test_where_an_object_was_is_remembered_when_there_is_no_way_to_it() -> None:
+    at = Resolved(Place("account-1", "ORDERS", "etl"), Identity("Connection", "shop", "nats"))
+    object_ = written(consumer(), status(consumer(), HEALTHY, FACTS, NOON, at))
+    said = status(object_, unasked(Reason.CONNECTION_NOT_FOUND, "It is gone."), None, NOON)
+    assert said
+    assert (said["connection"], said["streamName"], said["consumerName"]) == ("shop/nats", "ORDERS", "etl")

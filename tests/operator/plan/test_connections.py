@@ -1,0 +1,60 @@
+"""What is said of a Connection for each state of its link."""
+
+import pytest
+
+from penstock_operator.plan.connections import Connected, Connecting, Failing, LinkState, plan_connection
+from penstock_operator.plan.decision import ConditionType, Finalizer
+from penstock_operator.plan.reasons import Reason
+from tests.operator.plan.builders import connection, stream
+
+STATES: dict[str, tuple[LinkState, str, str, Reason]] = {
+    "the first attempt": (Connecting(), "Unknown", "Unknown", Reason.CONNECTING),
+    "connected": (Connected("a"), "True", "True", Reason.CONNECTED),
+    "refused": (Failing(Reason.UNAUTHORIZED, "The user is not known."), "False", "False", Reason.UNAUTHORIZED),
+    "without JetStream": (Failing(Reason.NO_JETSTREAM, "It is off."), "False", "False", Reason.NO_JETSTREAM),
+    "without its Secret": (
+        Failing(Reason.SECRET_NOT_FOUND, "It is missing."),
+        "False",
+        "False",
+        Reason.SECRET_NOT_FOUND,
+    ),
+}
+
+
+@pytest.mark.parametrize(("state", "ready", "reachable", "reason"), STATES.values(), ids=STATES)
+def test_a_connection(state: LinkState, ready: str, reachable: str, reason: Reason) -> None:
+    decided = plan_connection(connection(), state)
+    found = {verdict.type: (verdict.status, verdict.reason) for verdict in decided.verdicts}
+    assert found == {ConditionType.READY: (ready, reason), ConditionType.REACHABLE: (reachable, reason)}
+    assert decided.action is None
+
+
+def test_a_connection_that_works_not_as_well_as_it_could_is_ready_and_says_so() -> None:
+    decided = plan_connection(connection(), Connected("a", warnings=("It may not read advisories.",)))
+    assert [verdict.status for verdict in decided.verdicts] == ["True", "True", "True"]
+    assert decided.verdicts[-1].type is ConditionType.WARNING
+
+
+def test_a_connection_that_cannot_be_understood_says_why() -> None:
+    decided = plan_connection(connection({"servers": []}), Connecting())
+    assert decided.verdicts[0].reason is Reason.INVALID
+    assert "spec.servers" in decided.verdicts[0].message
+
+
+def test_nothing_is_said_of_a_connection_that_goes() -> None:
+    assert plan_connection(connection(deleting=True), Connected("a")).verdicts == ()
+
+
+def test_a_connection_stays_while_somebody_has_something_to_delete_through_it() -> None:
+    to_delete = stream({"deletion": "Delete"}, finalizer=True)
+    up = Connected("a")
+    assert plan_connection(connection(), up, [stream()]).finalizer is Finalizer.AS_IS
+    assert plan_connection(connection(), up, [to_delete]).finalizer is Finalizer.ADD_FIRST
+    leaving = connection(deleting=True, finalizer=True)
+    assert plan_connection(leaving, up, [to_delete]).finalizer is Finalizer.AS_IS
+    assert "1 object" in plan_connection(leaving, up, [to_delete]).verdicts[0].message
+    assert plan_connection(leaving, up, [stream()]).finalizer is Finalizer.REMOVE
+
+
+def test_a_connection_that_nobody_needs_any_more_has_no_finalizer() -> None:
+    assert plan_connection(connection(finalizer=True), Connected("a"), []).finalizer is Finalizer.REMOVE

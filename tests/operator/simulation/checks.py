@@ -1,0 +1,177 @@
+"""What must hold, whatever happens: judged from the outside, by what objects say and what the server has.
+
+Knows the promises of management policies. Does not know how plans are made.
+"""
+
+from typing import Any
+
+from penstock_jetstream.config import Unchanged, plan_update
+from penstock_operator.plan.case import CONNECTION
+from penstock_operator.plan.decision import Action, ConditionType, Create, Delete, Pause, Plan, Recreate, Update
+from penstock_operator.plan.declared import Declared
+from penstock_operator.plan.dependencies import STREAM_NAME
+from penstock_operator.plan.reasons import Reason
+from penstock_operator.plan.surroundings import Place, Present, Surroundings
+from penstock_operator.plan.wording import TABLES
+from penstock_operator.resources.management import (
+    ABANDON_ANNOTATION,
+    FINALIZER,
+    PAUSE_ANNOTATION,
+    RECREATE_ANNOTATION,
+    Deletion,
+    Drift,
+    ImmutableChange,
+    Management,
+    Policy,
+)
+from tests.operator.plan.builders import wanted
+from tests.operator.simulation.home import Home, Manifest
+from tests.operator.simulation.server import Server, kind_of
+
+MAY_NOT_ACT = frozenset({Reason.IMMUTABLE, Reason.CONFLICT, Reason.STREAM_NOT_FOUND, Reason.STREAM_NOT_READY})
+
+
+class Violation(AssertionError):  # noqa: N818 - it is what was violated
+    """Something that must hold did not."""
+
+
+def must(holds: object, sentence: str) -> None:
+    if not holds:
+        raise Violation(sentence)
+
+
+class Checks:
+    def __init__(self, home: Home, server: Server) -> None:
+        self._home = home
+        self._server = server
+        self._makers: dict[Place, tuple[str, bool]] = {}
+        """Which object made what is at a place, and whether it said then that it shall go with it."""
+
+    def planned(self, declared: Declared, place: Place | None, around: Surroundings, decided: Plan) -> None:
+        """Judge a plan by what was known when it was made."""
+        if place and self._makers.get(place, ("",))[0] == declared.uid:
+            self._still_makes(place, declared, around)
+        ready = next((verdict for verdict in decided.verdicts if verdict.type is ConditionType.READY), None)
+        if decided.action is None:
+            return
+        it = f"{declared.identity}, which plans {type(decided.action).__name__},"
+        management = declared.management
+        must(management, f"{it} cannot be understood")
+        assert management
+        must(management.policy is Policy.MANAGE, f"{it} observes only")
+        must(around.holder is None, f"{it} does not hold the place")
+        must(declared.annotations.get(PAUSE_ANNOTATION) != "paused", f"{it} is paused")
+        must(not ready or ready.status == "True" or decided.next.name == "AT_ONCE", f"{it} would not be ready")
+        self._allowed(it, declared, management, decided.action)
+        self._needed(it, declared, around, decided.action)
+
+    def _still_makes(self, place: Place, declared: Declared, around: Surroundings) -> None:
+        """Note what the operator has seen: what changed and went before it looked nobody can know."""
+        if around.holder:
+            del self._makers[place]  # an older object has it now
+        elif not declared.deleting:
+            self._makers[place] = (declared.uid, _ends_with_it(declared) and FINALIZER in declared.finalizers)
+
+    def _allowed(self, it: str, declared: Declared, management: Management, action: Action) -> None:
+        must(declared.deleting == isinstance(action, Delete), f"{it} is at another point of its life")
+        if isinstance(action, Delete):
+            must(management.deletion is Deletion.DELETE, f"{it} shall be retained")
+            must(declared.annotations.get(ABANDON_ANNOTATION) != "true", f"{it} is abandoned")
+        if isinstance(action, Recreate):
+            named = declared.annotations.get(RECREATE_ANNOTATION) == str(declared.generation)
+            must(named and management.immutable_change is ImmutableChange.RECREATE, f"{it} has not been allowed to")
+
+    def _needed(self, it: str, declared: Declared, around: Surroundings, action: Action) -> None:
+        """No request is sent that changes nothing."""
+        there = around.observed.config if isinstance(around.observed, Present) else None
+        if isinstance(action, Create):
+            must(there is None, f"{it} is there already")
+        if isinstance(action, Update | Recreate):
+            change = plan_update(TABLES[declared.identity.kind], wanted(declared), there or {})
+            must(not isinstance(change, Unchanged), f"{it} is as declared")
+        if isinstance(action, Pause):
+            must((there or {}).get("pause_until") != action.until, f"{it} is paused so already")
+
+    def done(self, read: Manifest, place: Place, request: Action) -> None:
+        """Note what was carried out on the server."""
+        if isinstance(request, Delete):
+            self._makers.pop(place, None)
+            return
+        declared = Declared.read(read)
+        current = self._home.read((read["kind"], read["metadata"]["name"]))
+        as_read = current is not None and current["metadata"]["generation"] == declared.generation
+        held = current is not None and FINALIZER in current["metadata"]["finalizers"]
+        must(held or not as_read or not _ends_with_it(declared), f"{place} was made for what may go without it")
+        self._makers[place] = (declared.uid, held and _ends_with_it(declared))
+
+    def removed(self, place: Place) -> None:
+        """Note that somebody else has taken it away, or made another."""
+        self._makers.pop(place, None)
+
+    def at_the_end(self) -> None:
+        """Judge the world when nothing moves any more."""
+        for manifest in self._home.gone:
+            self._no_orphan(manifest)
+        for manifest in self._home.objects.values():
+            declared = Declared.read(manifest)
+            if declared.deleting:
+                self._lost(declared)
+            else:
+                self._truthful(declared)
+
+    def _lost(self, declared: Declared) -> None:
+        """What stays is nowhere to be found: killed before it said where it is, and what said so has gone."""
+        ready = _condition(declared, ConditionType.READY)
+        lost = ready.get("reason") == Reason.STREAM_NOT_FOUND and CONNECTION not in declared.status
+        must(lost and ABANDON_ANNOTATION in ready["message"], f"{declared.identity} is stuck: {ready}")
+
+    def _no_orphan(self, manifest: Manifest) -> None:
+        declared = Declared.read(manifest)
+        if not _ends_with_it(declared) or declared.annotations.get(ABANDON_ANNOTATION) == "true":
+            return
+        for place, (uid, said) in self._makers.items():
+            orphaned = said and uid == manifest["metadata"]["uid"] and place in self._server.configs
+            must(not orphaned, f"{place} was left behind by {manifest}")
+
+    def _truthful(self, declared: Declared) -> None:
+        """Ready=True says that the server has what is declared; what is managed and can be so, is so."""
+        ready = _condition(declared, ConditionType.READY)
+        must(ready, f"nothing was said of {declared.identity}")
+        place = next((each for each in self._server.configs if _is_of(declared, each)), None)
+        equal = place is not None and self._is_as_declared(declared, place)
+        is_ready = ready["status"] == "True"
+        must(not is_ready or equal, f"{declared.identity} says that it is ready: {ready}")
+        held = FINALIZER in declared.finalizers
+        must(held or not is_ready or not _ends_with_it(declared), f"{declared.identity} may go without the server's")
+        must(not held or _ends_with_it(declared), f"{declared.identity} has a finalizer for nothing")
+        if ready["reason"] in MAY_NOT_ACT:
+            return
+        must(is_ready or not equal, f"{declared.identity} is as declared, and does not say so: {ready}")
+        must(is_ready or not _is_to_be_made_so(declared), f"{declared.identity} is not as declared: {ready}")
+
+    def _is_as_declared(self, declared: Declared, place: Place) -> bool:
+        config = self._server.configs[place]
+        desired = wanted(declared)
+        change = plan_update(TABLES[kind_of(place)], desired, config)
+        return isinstance(change, Unchanged) and config.get("pause_until") == desired.get("pause_until")
+
+
+def _condition(declared: Declared, kind: ConditionType) -> dict[str, Any]:
+    return next((each for each in declared.status.get("conditions", ()) if each["type"] == kind), {})
+
+
+def _ends_with_it(declared: Declared) -> bool:
+    management = declared.management or Management()
+    return management.policy is Policy.MANAGE and management.deletion is Deletion.DELETE
+
+
+def _is_to_be_made_so(declared: Declared) -> bool:
+    management = declared.management or Management()
+    return management.policy is Policy.MANAGE and management.drift is Drift.CORRECT
+
+
+def _is_of(declared: Declared, place: Place) -> bool:
+    name = wanted(declared)["name"]
+    if declared.identity.kind == "Stream":
+        return place.stream == name and not place.consumer
+    return (place.stream, place.consumer) == (declared.status.get(STREAM_NAME), name)
