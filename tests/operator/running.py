@@ -45,6 +45,12 @@ class RunningOperator:
         wait_until(lambda: self._says(503, sentence), f"the operator is not ready: {sentence}", seconds)
         assert self.alive() == (200, "Alive.\n")
 
+    def leads(self) -> bool:
+        return self._says(200, "It leads.")
+
+    def stands_by(self) -> bool:
+        return self._says(200, "It stands by")
+
     def logged(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.program.log.read_text().splitlines()]
 

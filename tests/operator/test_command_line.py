@@ -1,5 +1,6 @@
 """The command line: its version, its help, its exit codes, and `penstock crds`, run as people run it."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -54,7 +55,11 @@ def test_only_installed_siblings_of_another_version_are_complained_about(
     assert bool(disagreement(versions)) is complains
 
 
-@pytest.mark.parametrize("command", [[], ["operator"], ["crds"]], ids=lambda command: " ".join(command) or "penstock")
+@pytest.mark.parametrize(
+    "command",
+    [[], *([each] for each in ("plan", "apply", "get", "lag", "doctor", "operator", "crds", "completion"))],
+    ids=lambda command: " ".join(command) or "penstock",
+)
 def test_help_has_an_example(command: list[str]) -> None:
     outcome = penstock(*command, "--help")
     assert outcome.returncode == 0
@@ -63,7 +68,13 @@ def test_help_has_an_example(command: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["fly"], ["crds", "--check"], ["operator", "--probes", "here"], ["operator", "--probes", ":99999"]],
+    [
+        ["fly"],
+        ["crds", "--check"],
+        ["operator", "--probes", "here"],
+        ["operator", "--probes", ":99999"],
+        ["completion", "tcsh"],
+    ],
     ids=" ".join,
 )
 def test_wrong_usage_ends_with_code_2_and_a_sentence(arguments: list[str]) -> None:
@@ -97,3 +108,15 @@ def test_the_repositorys_crds_and_the_charts_are_up_to_date() -> None:
     )
     assert outcome.stderr == ""
     assert outcome.returncode == 0
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_is_taught_by_a_script_of_its_own(shell: str) -> None:
+    outcome = penstock("completion", shell)
+    assert outcome.returncode == 0
+    assert f"_PENSTOCK_COMPLETE={shell}_complete" in outcome.stdout
+
+
+def test_what_the_bash_script_asks_for_is_answered() -> None:
+    asked = {**os.environ, "_PENSTOCK_COMPLETE": "bash_complete", "COMP_WORDS": "penstock c", "COMP_CWORD": "1"}
+    assert penstock(env=asked).stdout.split() == ["plain,completion", "plain,crds"]

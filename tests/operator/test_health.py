@@ -5,11 +5,14 @@ from dataclasses import replace
 import pytest
 
 from penstock_operator.plan.health import (
+    LEASE_FAILS_SECONDS,
     LISTING_IS_FRESH_SECONDS,
     LISTING_IS_STUCK_SECONDS,
     WATCH_IS_STUCK_SECONDS,
     WATCH_LAGS_SECONDS,
+    WORK_IS_STUCK_SECONDS,
     Facts,
+    LeaseFacts,
     liveness,
     readiness,
 )
@@ -21,6 +24,16 @@ FORBIDDEN = replace(WELL, failure="The operator may not list connections.penstoc
 
 def unseen(seconds: float) -> Facts:
     return replace(WELL, unseen="Connection a/b", unseen_since=NOW - seconds)
+
+
+def with_lease(*, leads: bool = False, holder: str = "", failing_seconds: float | None = None) -> Facts:
+    since = None if failing_seconds is None else NOW - failing_seconds
+    failure = None if since is None else "The API server cannot be reached."
+    return replace(WELL, lease=LeaseFacts(NOW - 1, leads, holder, failure, since))
+
+
+def at_work(seconds: float) -> Facts:
+    return replace(WELL, work="Stream a/b", work_since=NOW - seconds)
 
 
 READINESS = {
@@ -38,6 +51,15 @@ READINESS = {
     "the watch lags a little": (unseen(WATCH_LAGS_SECONDS), True, "Ready"),
     "the watch lags": (unseen(WATCH_LAGS_SECONDS + 1), False, "Connection a/b has been listed for 31 s"),
     "it is stopping": (replace(WELL, stopping=True), False, "is stopping"),
+    "it leads": (with_lease(leads=True, holder="me"), True, "It leads."),
+    "another leads": (with_lease(holder="other"), True, "It stands by: other leads."),
+    "nobody leads": (with_lease(), True, "It stands by: nobody leads."),
+    "the Lease fails": (with_lease(failing_seconds=LEASE_FAILS_SECONDS - 1), True, "It stands by"),
+    "the Lease has failed for long": (
+        with_lease(failing_seconds=LEASE_FAILS_SECONDS),
+        False,
+        "which replica leads: The API server cannot",
+    ),
 }
 
 LIVENESS = {
@@ -53,7 +75,14 @@ LIVENESS = {
         replace(unseen(WATCH_IS_STUCK_SECONDS + 1), failure="The API server cannot be reached."),
         True,
     ),
+    "an object has been worked on for a while": (at_work(WORK_IS_STUCK_SECONDS - 1), True),
+    "a worker is stuck": (at_work(WORK_IS_STUCK_SECONDS + 1), False),
     "it is stopping": (replace(WELL, stopping=True), True),
+    "the Lease has failed for long": (with_lease(failing_seconds=1000), True),
+    "the Lease is not asked for any more": (
+        replace(WELL, lease=LeaseFacts(NOW - LISTING_IS_STUCK_SECONDS - 1, leads=False, holder="")),
+        False,
+    ),
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock_operator.constants import API_VERSION
+from penstock_operator.resources import KINDS
 from tests.operator.conftest import install_crds
 from tests.operator.forgetful import forgetful
 from tests.operator.running import RunningOperator, running_operator
@@ -25,12 +26,15 @@ CONNECTION = json.dumps(
 )
 
 
+OUR_KINDS = ",".join(kind.resource for kind in KINDS)
+
+
 def account_that_may(namespace: Namespace, *verbs: str) -> Path:
-    """Make a service account with these verbs on Connections in the namespace, and return its kubeconfig."""
+    """Make a service account with these verbs on our kinds in the namespace, and return its kubeconfig."""
     namespace.kubectl("create", "serviceaccount", "operator")
     if verbs:
         wanted = [f"--verb={verb}" for verb in verbs]
-        namespace.kubectl("create", "role", "operator", *wanted, "--resource=connections.penstock.dev")
+        namespace.kubectl("create", "role", "operator", *wanted, f"--resource={OUR_KINDS}")
         bound = f"--serviceaccount={namespace.name}:operator"
         namespace.kubectl("create", "rolebinding", "operator", "--role=operator", bound)
     return namespace.kubeconfig_for_service_account("operator")
@@ -95,7 +99,7 @@ def test_it_is_not_ready_when_its_account_may_not_list_and_ready_once_it_may(pen
     kubeconfig = account_that_may(penstock_namespace)
     with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
         operator.wait_not_ready("The operator may not list connections.penstock.dev: give its service account")
-        verbs = ["--verb=get,list,watch", "--resource=connections.penstock.dev"]
+        verbs = ["--verb=get,list,watch", f"--resource={OUR_KINDS}"]
         penstock_namespace.kubectl("create", "role", "operator", *verbs)
         bound = f"--serviceaccount={penstock_namespace.name}:operator"
         penstock_namespace.kubectl("create", "rolebinding", "operator", "--role=operator", bound)

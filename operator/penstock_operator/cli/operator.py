@@ -13,7 +13,14 @@ from typing_extensions import override
 
 from penstock_operator import logs
 from penstock_operator.cli.exit_codes import DONE
+from penstock_operator.plan.lease import DURATION_SECONDS, Terms
 from penstock_operator.services.address import Address
+
+LEASE_SECONDS_MIN = 3
+"""Shorter, and a busy machine alone would make the lead go round."""
+LEASE_SECONDS_MAX = 3600
+
+SHORTEST_PERIOD_SECONDS = 0.1
 
 
 class AddressType(click.ParamType[Address]):
@@ -31,6 +38,23 @@ class AddressType(click.ParamType[Address]):
             self.fail(str(problem), param, ctx)
 
 
+class LeaseType(click.ParamType[tuple[str, str]]):
+    """NAMESPACE/NAME."""
+
+    name = "NAMESPACE/NAME"
+
+    @override
+    def convert(
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        namespace, _, name = value.partition("/")
+        if not namespace or not name or "/" in name:
+            self.fail(f"{value!r} is not NAMESPACE/NAME, as in penstock/operator.", param, ctx)
+        return namespace, name
+
+
 @click.command
 @click.option(
     "--namespace",
@@ -45,7 +69,30 @@ class AddressType(click.ParamType[Address]):
     type=AddressType(),
     default=":8080",
     show_default=True,
-    help="Where /healthz and /readyz are served.",
+    help="Where /healthz, /readyz and /metrics are served.",
+)
+@click.option(
+    "--lease",
+    type=LeaseType(),
+    help="The Lease that says which of several replicas acts; the others stand by. Without it, this one acts alone.",
+)
+@click.option(
+    "--lease-duration",
+    "lease_seconds",
+    type=click.IntRange(LEASE_SECONDS_MIN, LEASE_SECONDS_MAX),
+    default=int(DURATION_SECONDS),
+    show_default=True,
+    metavar="SECONDS",
+    help="How long others wait for a replica that is gone. The same for all of them.",
+)
+@click.option(
+    "--period",
+    "period_seconds",
+    type=click.FloatRange(SHORTEST_PERIOD_SECONDS),
+    default=15.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often servers and Secrets are read, in case nobody tells of a change.",
 )
 @click.option(
     "--log-format",
@@ -54,24 +101,35 @@ class AddressType(click.ParamType[Address]):
     show_default=True,
     help="One JSON object per line, or lines for people. Logs go to standard error.",
 )
-def operator(namespaces: tuple[str, ...], probes: Address, log_format: str) -> None:
+def operator(  # noqa: PLR0917 - its options
+    namespaces: tuple[str, ...],
+    probes: Address,
+    lease: tuple[str, str] | None,
+    lease_seconds: int,
+    period_seconds: float,
+    log_format: str,
+) -> None:
     """Run the operator in the foreground, until SIGTERM or Ctrl-C.
 
-    It reaches the cluster that it runs in, or the one that KUBECONFIG names. It watches Connections; it does not act on
-    them yet.
+    It reaches the cluster that it runs in, or the one that KUBECONFIG names. It keeps streams and consumers on NATS
+    servers as they are declared there, and says in each object's status how it stands.
 
     \b
     Examples:
       penstock operator
       penstock operator --namespace orders --namespace billing
+      penstock operator --lease penstock/operator
       penstock operator --probes 127.0.0.1:8080 --log-format text
     """  # noqa: D301 - click wants the control character
     signal.signal(signal.SIGTERM, _leave)
     logs.configure(as_json=log_format == "json")
     from penstock_operator.handlers import process  # noqa: PLC0415 - seconds of imports, which SIGTERM may now interrupt
 
+    options = process.Options(
+        namespaces=namespaces, address=probes, period_seconds=period_seconds, lease=lease, terms=Terms(lease_seconds)
+    )
     try:
-        asyncio.run(process.run(namespaces, probes))
+        asyncio.run(process.run(options))
     except process.OperatorError as problem:
         raise click.ClickException(str(problem)) from problem
 

@@ -13,14 +13,19 @@ from typing import Any
 import kopf
 from kopf._cogs.structs.references import Insights  # spawn_tasks takes it, and nothing public makes it
 
-from penstock_operator.handlers import connections
+from penstock_operator.handlers import objects
+from penstock_operator.handlers.essence import NoEssence
 from penstock_operator.resources import KINDS
+from penstock_operator.services.reconciler import Reconciler
 from penstock_operator.services.vitals import Vitals
 from penstock_operator.storage.access import bearer_token, find_access
+from penstock_operator.storage.pages import PAGE_OBJECTS
 
 FIRST_BACKOFFS_SECONDS = (1.0, 1.0, 2.0, 3.0)
 BACKOFF_SECONDS = 5.0
 REQUEST_SECONDS = 30.0
+IDLE_SECONDS = 0.5
+"""How long kopf's task for an object waits for its next event: events are handed on at once, and tasks cost memory."""
 CONNECT_SECONDS = 5.0
 
 
@@ -61,11 +66,11 @@ class Running:
         await asyncio.wait(self.tasks)
 
 
-async def start(namespaces: Sequence[str], vitals: Vitals, stop: asyncio.Event) -> Running:
+async def start(namespaces: Sequence[str], vitals: Vitals, reconciler: Reconciler, stop: asyncio.Event) -> Running:
     """Start kopf; the event ends it."""
     others, insights = asyncio.all_tasks(), Insights()
     tasks = await kopf.spawn_tasks(
-        registry=_registry(vitals),
+        registry=_registry(vitals, reconciler),
         settings=_settings(),
         namespaces=namespaces,
         clusterwide=not namespaces,
@@ -82,18 +87,21 @@ async def finish(running: Running) -> None:
     await kopf.run_tasks(running.tasks, ignored=running.others)
 
 
-def _registry(vitals: Vitals) -> kopf.OperatorRegistry:
+def _registry(vitals: Vitals, reconciler: Reconciler) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
     kopf.on.login(registry=registry)(_login)
-    connections.register(registry, vitals)
+    objects.register(registry, vitals, reconciler)
     return registry
 
 
 def _settings() -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
+    settings.persistence.diffbase_storage = NoEssence()
     settings.process.ultimate_exiting_timeout = None  # it would kill the process long after one abandoned start
     settings.scanning.disabled = True
+    settings.watching.chunk_size = PAGE_OBJECTS
+    settings.queueing.idle_timeout = IDLE_SECONDS
     settings.networking.error_backoffs = Backoffs()
     settings.networking.request_timeout = REQUEST_SECONDS
     settings.networking.connect_timeout = CONNECT_SECONDS

@@ -1,7 +1,7 @@
-"""Answers the kubelet's probes: /healthz (alive?) and /readyz (ready?), each 200 or 503 with one sentence.
+"""Answers probes: /healthz (alive?) and /readyz (ready?), each 200 or 503 with one sentence; and tells /metrics.
 
 Runs on the same event loop as everything else, on purpose: when the loop stalls, no answer comes. Knows HTTP. Does not
-judge (plan.health does).
+judge (plan.health does), nor count (metrics.py does).
 """
 
 import logging
@@ -9,9 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from penstock_operator.plan.health import Facts, Verdict, liveness, readiness
 from penstock_operator.services.address import Address
+from penstock_operator.services.metrics import Metrics
 from penstock_operator.services.vitals import Clock, Vitals
 
 SHUTDOWN_SECONDS = 0.5
@@ -25,11 +27,12 @@ class CannotServeError(Exception):
 
 
 @asynccontextmanager
-async def serving(address: Address, vitals: Vitals, clock: Clock) -> AsyncIterator[None]:
-    """Answer probes for as long as the block runs."""
+async def serving(address: Address, vitals: Vitals, metrics: Metrics, clock: Clock) -> AsyncIterator[None]:
+    """Answer probes and scrapes for as long as the block runs."""
     application = web.Application()
     application.router.add_get("/healthz", _answering(liveness, vitals, clock))
     application.router.add_get("/readyz", _answering(readiness, vitals, clock))
+    application.router.add_get("/metrics", _telling(metrics))
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
     await runner.setup()
     try:
@@ -55,5 +58,12 @@ def _answering(
     async def answer(_: web.Request) -> web.Response:
         verdict = judge(vitals.facts, clock())
         return web.Response(status=200 if verdict.holds else 503, text=f"{verdict.sentence}\n")
+
+    return answer
+
+
+def _telling(metrics: Metrics) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(body=metrics.shown(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return answer

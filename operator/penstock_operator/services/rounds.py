@@ -34,9 +34,9 @@ async def go_round(namespaces: Sequence[str], vitals: Vitals, can_list: asyncio.
             await asyncio.sleep(LIST_PERIOD_SECONDS)
 
 
-async def _round(client: ApiClient, namespaces: Sequence[str]) -> Listed | None:
+async def _round(client: ApiClient, namespaces: Sequence[str]) -> list[Listed]:
     found = [await list_first(client, kind, namespaces, LIST_DEADLINE_SECONDS) for kind in KINDS]
-    return next((listed for listed in found if listed), None)
+    return [listed for listed in found if listed]
 
 
 def _log_change(before: str | None, now: str | None) -> None:

@@ -24,13 +24,23 @@ async def find_access() -> Configuration:
         if VARIABLE not in os.environ and _is_in_pod():
             config.load_incluster_config(client_configuration=access)  # type: ignore[no-untyped-call]
         else:
-            await config.load_kube_config(client_configuration=access)  # type: ignore[no-untyped-call]
+            file = os.environ.get(VARIABLE)  # the library looks at it only once, when it is imported
+            await config.load_kube_config(file, client_configuration=access)  # type: ignore[no-untyped-call]
     except config.ConfigException as problem:
         raise NoAccessError(
             f"No way to a Kubernetes cluster was found: {problem}\n"
             f"hint: set {VARIABLE}, or run in a pod with a service account."
         ) from problem
     return access
+
+
+def current_namespace() -> str | None:
+    """Return the namespace that the kubeconfig's current context names, if it names one."""
+    try:
+        _, context = config.list_kube_config_contexts()  # type: ignore[no-untyped-call]
+    except config.ConfigException:
+        return None
+    return str(context["context"].get("namespace") or "") or None
 
 
 def bearer_token(access: Configuration) -> str | None:

@@ -1,0 +1,165 @@
+"""The links of all Connections, each as it is declared now, with the secrets that there are now.
+
+When only secrets change, the link that there was is used until another is connected; when another server is meant, or
+a Secret is gone, it is closed at once. Knows when to open and to close. Does not know how (session.py).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Self
+
+from typing_extensions import override
+
+from penstock_operator.plan.connections import Connecting, Failing, LinkState
+from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.surroundings import Place
+from penstock_operator.resources.connection import ConnectionSpec
+from penstock_operator.services.links import Link, Links, Secrets
+from penstock_operator.services.nats.families import Families
+from penstock_operator.services.nats.material import Material, MaterialError, material
+from penstock_operator.services.nats.session import Session
+
+MOST_NEWS = 100_000
+"""More than that nobody has declared; the periodic reading finds what is dropped here."""
+
+
+class NatsLinks(Links):
+    """Use it by `async with`, in the event loop that uses the links."""
+
+    def __init__(self, name: str) -> None:
+        """Servers show the name, and the Connection's, to whoever asks them who is connected."""
+        self._name = name
+        self._kept: dict[Identity, _Kept] = {}
+        self._families = Families()
+        self._news = _News()
+        self._moved = asyncio.Event()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for connection in list(self._kept):
+            self.forget(connection)
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    @override
+    def keep(self, connection: Identity, spec: ConnectionSpec, secrets: Secrets) -> None:
+        kept = self._kept.setdefault(connection, _Kept())
+        try:
+            made_from = material(connection.namespace, spec, secrets)
+        except MaterialError as problem:
+            self._fail(connection, kept, Failing(problem.reason, str(problem)))
+            return
+        if kept.latest is None or kept.latest.material.digest != made_from.digest:
+            self._renew(connection, kept, made_from)
+
+    @override
+    def forget(self, connection: Identity) -> None:
+        kept = self._kept.pop(connection, None)
+        if kept:
+            self._close(*kept.sessions())
+
+    @override
+    def link(self, connection: Identity) -> Link | None:
+        kept = self._kept.get(connection)
+        sessions = kept.sessions() if kept else ()
+        return next((session.link for session in sessions if session.link), None)
+
+    @override
+    def state(self, connection: Identity) -> LinkState:
+        kept = self._kept.get(connection)
+        return kept.state if kept else Connecting()
+
+    @override
+    def changes(self) -> AsyncIterator[Identity | Place]:
+        return self._news.read()
+
+    async def settled(self, connection: Identity) -> LinkState:
+        """Return its state when something is known: for those who do not wait for ever."""
+        while isinstance(self.state(connection), Connecting):
+            await self._moved.wait()
+        return self.state(connection)
+
+    def _fail(self, connection: Identity, kept: "_Kept", failing: Failing) -> None:
+        self._close(*kept.sessions())
+        before, kept.fault, kept.latest, kept.former = kept.state, failing, None, None
+        if before != failing:
+            self._tell(connection)
+
+    def _renew(self, connection: Identity, kept: "_Kept", made_from: Material) -> None:
+        session = Session(
+            made_from,
+            f"{self._name} {connection.namespace}/{connection.name}",
+            self._families,
+            changed=lambda: self._changed(connection, kept),
+            noticed=self._news.tell,
+        )
+        former = next((old for old in kept.sessions() if old.link), None)
+        if former and former.material.destination != made_from.destination:
+            former = None
+        self._close(*(old for old in kept.sessions() if old is not former))
+        kept.fault, kept.latest, kept.former = None, session, former
+        session.start()
+        self._tell(connection)
+
+    def _changed(self, connection: Identity, kept: "_Kept") -> None:
+        if kept.latest and kept.latest.link and kept.former:
+            self._close(kept.former)
+            kept.former = None
+        self._tell(connection)
+
+    def _tell(self, connection: Identity) -> None:
+        """Tell that a state has changed, and wake who waits for that."""
+        self._news.tell(connection)
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+    def _close(self, *sessions: Session) -> None:
+        for session in sessions:
+            session.link = None
+            task = asyncio.get_running_loop().create_task(session.close(), name="penstock-closing-session")
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+
+class _Kept:
+    """What there is for one Connection."""
+
+    def __init__(self) -> None:
+        self.latest: Session | None = None
+        self.former: Session | None = None
+        """What was there before, and is of use until the latest is."""
+        self.fault: Failing | None = None
+
+    def sessions(self) -> tuple[Session, ...]:
+        return tuple(session for session in (self.latest, self.former) if session)
+
+    @property
+    def state(self) -> LinkState:
+        if self.fault:
+            return self.fault
+        return self.latest.state if self.latest else Connecting()
+
+
+class _News:
+    """What is to be told, each thing once, however often it happened since it was told last."""
+
+    def __init__(self) -> None:
+        self._untold: dict[Identity | Place, None] = {}
+        self._there = asyncio.Event()
+
+    def tell(self, what: Identity | Place) -> None:
+        if isinstance(what, Identity) or len(self._untold) < MOST_NEWS:
+            self._untold[what] = None
+            self._there.set()
+
+    async def read(self) -> AsyncIterator[Identity | Place]:
+        while True:
+            await self._there.wait()
+            self._there.clear()
+            while self._untold:
+                what = next(iter(self._untold))
+                del self._untold[what]
+                yield what

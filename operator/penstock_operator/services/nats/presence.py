@@ -1,0 +1,83 @@
+"""What a server says of a stream or consumer, as plans want it: its raw configuration, and facts for the status.
+
+Knows the names of the facts, which are those of StreamStatus and ConsumerStatus. Does not ask anybody.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from penstock_jetstream import ConsumerInfo, StreamInfo
+from penstock_operator.plan.surroundings import Present
+
+_OF_THE_SERVER = frozenset({"_nats.level", "_nats.ver"})
+
+
+def stream_present(info: StreamInfo, alone: str = "") -> Present:
+    """Read it; `alone` is the only server that there is, which does not always name itself."""
+    state = info.state
+    facts = {
+        "streamName": info.name,
+        "messages": state.messages,
+        "bytes": state.size_bytes,
+        "firstSequence": state.first_sequence,
+        "lastSequence": state.last_sequence,
+        "firstMessageTime": _written(state.first_time),
+        "lastMessageTime": _written(state.last_time),
+        "subjectsCount": state.subjects_count,
+        "deletedMessages": state.deleted_count,
+        "consumers": state.consumers,
+        "mirrorLag": info.mirror.lag if info.mirror else None,
+        "createdAt": _written(info.created),
+        "cluster": (info.cluster.name or None) if info.cluster else None,
+        **_servers(info, alone),
+    }
+    return Present(_lasting(info.config), _known(facts))
+
+
+def consumer_present(info: ConsumerInfo, alone: str = "") -> Present:
+    """Read it, as above."""
+    facts = {
+        "streamName": info.stream,
+        "consumerName": info.name,
+        "pending": info.num_pending,
+        "ackPending": info.num_ack_pending,
+        "redelivered": info.num_redelivered,
+        "waiting": info.num_waiting,
+        "deliveredSequence": info.delivered.stream_sequence,
+        "ackFloorSequence": info.ack_floor.stream_sequence,
+        "lastDeliveryTime": _written(info.delivered.last_active),
+        "lastAckTime": _written(info.ack_floor.last_active),
+        "pushBound": info.is_push_bound if info.config.get("deliver_subject") else None,
+        "paused": info.pause.is_paused,
+        "pausedUntil": _written(info.pause.until) if info.pause.is_paused else None,
+        "createdAt": _written(info.created),
+        **_servers(info, alone),
+    }
+    return Present(_lasting(info.config), _known(facts))
+
+
+def _servers(info: StreamInfo | ConsumerInfo, alone: str) -> Mapping[str, Any]:
+    """Tell who holds it."""
+    cluster = info.cluster
+    if cluster is None:
+        return {"leader": alone or None, "replicas": 1, "currentReplicas": 1}
+    leaders = 1 if cluster.leader else 0
+    current = sum(replica.is_current and not replica.is_offline for replica in cluster.replicas)
+    return {"leader": cluster.leader, "replicas": leaders + len(cluster.replicas), "currentReplicas": leaders + current}
+
+
+def _lasting(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Leave out what a server says of itself among the labels: only some answers have it, and it is not stored."""
+    labels = config.get("metadata")
+    if not labels:
+        return config
+    return {**config, "metadata": {name: text for name, text in labels.items() if name not in _OF_THE_SERVER}}
+
+
+def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _written(time: datetime | None) -> str | None:
+    return time.isoformat().replace("+00:00", "Z") if time else None

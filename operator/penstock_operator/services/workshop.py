@@ -1,0 +1,151 @@
+"""What all steps of the reconciler work with, and the end that they have in common: status first, then events.
+
+Knows the order of writes, and that none is made by one who does not lead. Does not know what is decided (plan), nor
+when (reconciler.py).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from penstock_operator.plan import conditions, dependencies
+from penstock_operator.plan.decision import Note, Verdict
+from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.dependencies import Resolved, depends_on, resolve
+from penstock_operator.plan.reasons import Reason
+from penstock_operator.plan.surroundings import Waiting
+from penstock_operator.resources import CONNECTION, STREAM, ConsumerSpec, Kind, StreamSpec
+from penstock_operator.services.home import Home
+from penstock_operator.services.leading import Leadership
+from penstock_operator.services.links import Links
+from penstock_operator.services.queue import WorkQueue
+from penstock_operator.services.seen import Seen
+from penstock_operator.services.telling import Telling
+from penstock_operator.services.world import World
+
+AWAY = frozenset({Reason.CONNECTING, Reason.CONNECTION_NOT_READY, Reason.STREAM_NOT_READY})
+"""What passes: whoever had a place before has it after."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workshop:
+    """Used from one event loop, as everything here."""
+
+    world: World
+    home: Home
+    links: Links
+    queue: WorkQueue
+    telling: Telling
+    seen: Seen
+    leadership: Leadership
+    """Every write happens while it is held, to the server as to the home."""
+    now: Callable[[], datetime]
+    namespaces: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """The labels of each namespace that a Connection's selector was asked about."""
+
+    async def say(
+        self,
+        declared: Declared,
+        verdicts: Sequence[Verdict],
+        facts: Mapping[str, Any] | None,
+        notes: Sequence[Note],
+        at: Resolved | None = None,
+    ) -> None:
+        """Write the status if it says anything new, then tell the notes."""
+        status = conditions.status(declared, verdicts, facts, self.now(), at)
+        if status is not None:
+            async with self.leadership.held():
+                version = await self.home.write_status(declared, status)
+            self._remember(declared, version, status=status)
+            if _said(declared.status) != _said(status):
+                self.wake_dependents(declared)
+        await self.tell(declared, notes)
+
+    async def tell(self, declared: Declared, notes: Sequence[Note]) -> None:
+        for note in notes:
+            await self.telling.tell(declared, note)
+
+    async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> Declared:
+        async with self.leadership.held():
+            version = await self.home.write_finalizers(declared, finalizers)
+        self._remember(declared, version, finalizers=tuple(finalizers))
+        self.wake_connections(declared)
+        return replace(declared, finalizers=tuple(finalizers))
+
+    def _remember(self, declared: Declared, version: str | None, **written: Any) -> None:  # noqa: ANN401 - fields
+        """Know what was written before the home shows it, unless the home has shown something newer meanwhile."""
+        known = self.world.objects.get(declared.identity)
+        if known and known.uid == declared.uid and is_newer(version, known.resource_version):
+            self.world.show(replace(known, resource_version=version or "", **written))
+
+    def wake(self, identity: Identity) -> None:
+        """Have an object looked at, as something around it has changed; and others whose place it now claims, or left.
+
+        The claim is made here and now, so that all claims are known before any worker acts on one.
+        """
+        declared = self.world.objects.get(identity)
+        if declared and identity.kind != CONNECTION.name:
+            self.world.need(identity, depends_on(declared, self.world.objects))
+            for other in self._claim(declared):
+                self.queue.add(other)
+        self.queue.add(identity)
+
+    def wake_dependents(self, declared: Declared) -> None:
+        for dependent in self.world.dependents(declared.identity):
+            self.wake(dependent)
+
+    def wake_connections(self, declared: Declared) -> None:
+        """Have the Connections looked at that an object depends on: they stay for as long as it needs them."""
+        for need in depends_on(declared, self.world.objects):
+            if need.kind == CONNECTION.name:
+                self.queue.add(need)
+
+    def resolve(self, declared: Declared) -> Resolved | Waiting:
+        """Find where a Stream or Consumer is to be."""
+        connections = [need for need in depends_on(declared, self.world.objects) if need.kind == CONNECTION.name]
+        links = {connection: self.links.state(connection) for connection in connections}
+        return resolve(
+            declared, dependencies.World(declared=self.world.objects, links=links, namespaces=self.namespaces)
+        )
+
+    def dependents(self, identity: Identity, kind: Kind) -> Iterator[Declared]:
+        """Yield those of a kind that depend on an object, at first or second hand."""
+        for dependent in self.world.dependents(identity):
+            if dependent.kind == kind.name and dependent in self.world.objects:
+                yield self.world.objects[dependent]
+
+    def stream_of(self, declared: Declared) -> Declared | None:
+        """Return the Stream that a Consumer refers to."""
+        needs = depends_on(declared, self.world.objects)
+        return next((self.world.objects.get(need) for need in needs if need.kind == STREAM.name), None)
+
+    def _claim(self, declared: Declared) -> set[Identity]:
+        """Claim the place of an object, and return whom that concerns. A link that is away costs nobody a claim."""
+        if not isinstance(declared.spec, StreamSpec | ConsumerSpec):
+            return self.world.claim(declared.identity, None)
+        resolved = self.resolve(declared)
+        if isinstance(resolved, Resolved):
+            return self.world.claim(declared.identity, resolved.place)
+        if resolved.reason is Reason.CONNECTION_NOT_ALLOWED:
+            self._have_labels_read(declared)
+        is_away = resolved.reason in AWAY
+        return set() if is_away else self.world.claim(declared.identity, None)
+
+    def _have_labels_read(self, declared: Declared) -> None:
+        """Have the labels of its namespace read, if nobody knows them yet: a Connection's selector may choose it."""
+        if declared.identity.namespace not in self.namespaces:
+            self.wake_connections(declared)
+
+
+def _said(status: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Return what is said about the object, without the times and sentences."""
+    return sorted(
+        (said["type"], said["status"], said["reason"], said.get("observedGeneration"))
+        for said in status.get("conditions", ())
+    )
+
+
+def is_newer(version: str | None, than: str) -> bool:
+    """Compare two versions of one object. Those of a home that has none are as new as they come."""
+    return not version or not than or int(version) > int(than)

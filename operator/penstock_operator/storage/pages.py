@@ -1,0 +1,45 @@
+"""All objects of a kind, as they are at one moment, page by page: never all of them in memory.
+
+Knows how the API server hands out long lists. Does not know what they are read for (services.filling).
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from kubernetes.aio.client import ApiClient
+
+from penstock_operator.resources import Kind
+from penstock_operator.storage import paths
+from penstock_operator.storage.api import JSON, ask
+
+PAGE_OBJECTS = 250
+"""A page of objects is a megabyte or so."""
+METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+
+async def list_objects(client: ApiClient, kind: Kind, namespaces: Sequence[str]) -> AsyncIterator[dict[str, Any]]:
+    """Yield each object of the kind in the namespaces, or in all."""
+    for namespace in namespaces or (None,):
+        async for item in _list(client, kind, namespace, JSON):
+            yield {**item, "kind": kind.name}  # in a list they do not say it themselves
+
+
+async def list_uids(client: ApiClient, kind: Kind, namespaces: Sequence[str]) -> frozenset[str]:
+    """Return who there is, without reading what they say."""
+    found: set[str] = set()
+    for namespace in namespaces or (None,):
+        async for item in _list(client, kind, namespace, METADATA_ONLY):
+            found.add(item["metadata"]["uid"])
+    return frozenset(found)
+
+
+async def _list(client: ApiClient, kind: Kind, namespace: str | None, accept: str) -> AsyncIterator[dict[str, Any]]:
+    path, query = paths.of_kind(kind, namespace), [("limit", str(PAGE_OBJECTS))]
+    while True:
+        page = await ask(client, "GET", path, query=query, accept=accept)
+        for item in page["items"]:
+            yield item
+        following = page["metadata"].get("continue")
+        if not following:
+            return
+        query = [("limit", str(PAGE_OBJECTS)), ("continue", following)]

@@ -1,0 +1,39 @@
+"""Where in the Kubernetes API an object is. Knows the API's paths; asks nobody."""
+
+from penstock_operator.constants import GROUP, VERSION
+from penstock_operator.plan.declared import Identity
+from penstock_operator.resources import KINDS, Kind
+
+PLURALS = {kind.name: kind.plural for kind in KINDS}
+
+
+def of_kind(kind: Kind, namespace: str | None) -> str:
+    """Return the path of all objects of a kind, in one namespace or in all."""
+    scope = "" if namespace is None else f"/namespaces/{namespace}"
+    return f"/apis/{GROUP}/{VERSION}{scope}/{kind.plural}"
+
+
+def of_object(identity: Identity) -> str:
+    """Return the path of an object of one of our kinds."""
+    plural = PLURALS[identity.kind]
+    return f"/apis/{GROUP}/{VERSION}/namespaces/{identity.namespace}/{plural}/{identity.name}"
+
+
+def of_status(identity: Identity) -> str:
+    return f"{of_object(identity)}/status"
+
+
+def of_events(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/events"
+
+
+def of_event(namespace: str, name: str) -> str:
+    return f"{of_events(namespace)}/{name}"
+
+
+def of_secret(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/secrets/{name}"
+
+
+def of_namespace(name: str) -> str:
+    return f"/api/v1/namespaces/{name}"

@@ -1,0 +1,117 @@
+"""Links to a cluster: leaders that step down, replicas that are away, and streams that nobody can tell of."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from penstock_operator.plan.decision import Create, Failure, Update
+from penstock_operator.plan.reasons import Reason
+from penstock_operator.plan.surroundings import Observed, Place, Present, Unknown
+from penstock_operator.services.links import Link
+from tests.jetstream.eventually import eventually
+from tests.operator.links.linking import CONNECTION, Kept, keeping, spec_of
+from tests.testbed.nats.cluster import NatsCluster
+
+
+def stream(name: str, replicas: int = 3, **fields: Any) -> Mapping[str, Any]:  # noqa: ANN401 - the server's own
+    return {"name": name, "subjects": [f"{name}.>"], "num_replicas": replicas, **fields}
+
+
+READER = {"durable_name": "reader", "name": "reader", "ack_policy": "explicit"}
+
+
+async def connected(kept: Kept, cluster: NatsCluster) -> Link:
+    kept.keep(spec_of(*cluster.urls))
+    return await kept.connected()
+
+
+async def test_who_leads_and_who_follows_is_told(nats_cluster: NatsCluster) -> None:
+    async with keeping() as kept:
+        link = await connected(kept, nats_cluster)
+        place, reader = Place(link.account, "ORDERS"), Place(link.account, "ORDERS", "reader")
+        assert isinstance(await link.carry_out(place, Create(stream("ORDERS"))), Present)
+        assert isinstance(await link.carry_out(reader, Create(READER)), Present)
+        leader = nats_cluster.stream_leader("ORDERS").name
+
+        async def all_follow() -> bool:
+            present = await link.observe(place)
+            assert isinstance(present, Present)
+            return bool(present.facts["currentReplicas"] == 3 and present.facts["leader"] == leader)
+
+        await eventually(all_follow, "all replicas are current")
+        present = await link.observe(place)
+        assert isinstance(present, Present)
+        assert present.facts["cluster"] == "testbed"
+        assert present.facts["replicas"] == 3
+
+
+async def test_changes_are_made_while_leaders_step_down(nats_cluster: NatsCluster) -> None:
+    async with keeping() as kept:
+        link = await connected(kept, nats_cluster)
+        place = Place(link.account, "ORDERS")
+        await link.carry_out(place, Create(stream("ORDERS")))
+
+        async def change() -> list[Present | Failure | None]:
+            return [await link.carry_out(place, Update(stream("ORDERS", max_msgs=number))) for number in range(1, 21)]
+
+        changing = asyncio.create_task(change())
+        await asyncio.to_thread(nats_cluster.step_down_stream, "ORDERS")
+        await asyncio.to_thread(nats_cluster.step_down_meta)
+        outcomes = await changing
+        for outcome in outcomes:
+            assert isinstance(outcome, Present) or (isinstance(outcome, Failure) and outcome.passing), outcome
+        assert isinstance(await link.carry_out(place, Update(stream("ORDERS", max_msgs=100))), Present)
+
+
+async def test_a_stream_whose_only_server_is_down_is_unknown_and_not_missing(nats_cluster: NatsCluster) -> None:
+    async with keeping() as kept:
+        link = await connected(kept, nats_cluster)
+        place, reader = Place(link.account, "ALONE"), Place(link.account, "ALONE", "reader")
+        await link.carry_out(place, Create(stream("ALONE", 1)))
+        await link.carry_out(reader, Create(READER))
+        for number in range(3):
+            await link.carry_out(Place(link.account, f"S{number}"), Create(stream(f"S{number}")))
+        nats_cluster.stream_leader("ALONE").kill()
+        link = await kept.connected()
+
+        wanted = {"ALONE": frozenset({"reader"}), **{f"S{number}": frozenset[str]() for number in range(3)}}
+
+        async def seen() -> bool:
+            """Wait until others lead what that server led."""
+            found = {at: observed async for at, observed in link.read_all(wanted)}
+            return sum(isinstance(each, Present) for each in found.values()) == 3
+
+        await eventually(seen, "the others are led again", 60)
+        found: dict[Place, Observed] = {at: observed async for at, observed in link.read_all(wanted)}
+        assert {at for at, observed in found.items() if isinstance(observed, Unknown)} == {place, reader}
+        for at in (place, reader):
+            observed = await link.observe(at)
+            assert isinstance(observed, Unknown)
+            assert observed.reason is Reason.UNREACHABLE
+            assert "ALONE" in observed.message
+
+
+async def test_without_a_majority_nothing_is_missing_and_what_fails_passes(nats_cluster: NatsCluster) -> None:
+    async with keeping() as kept:
+        link = await connected(kept, nats_cluster)
+        place = Place(link.account, "ORDERS")
+        await link.carry_out(place, Create(stream("ORDERS")))
+        leader = nats_cluster.stream_leader("ORDERS")  # one that lost its followers goes on answering, for minutes
+        another = next(node for node in nats_cluster.nodes if node is not leader)
+        leader.kill()
+        another.kill()
+
+        async def lost() -> bool:
+            return isinstance(await link.observe(place), Unknown)
+
+        await eventually(lost, "the stream has no leader any more", 60)
+        failure = await link.carry_out(Place(link.account, "MORE"), Create(stream("MORE", 1)))
+        assert isinstance(failure, Failure)
+        assert failure.passing
+        leader.start()
+
+        async def back() -> bool:
+            link = kept.links.link(CONNECTION)
+            return link is not None and isinstance(await link.observe(place), Present)
+
+        await eventually(back, "the stream is led again", 60)

@@ -1,0 +1,182 @@
+"""A scene: a namespace, a NATS server, an operator that serves the one, and what people do with all of them.
+
+Knows kubectl and the server's own account of itself (its monitoring page), so that nothing of ours stands between a
+test and what is true. Called by tests of the operator at work.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock_operator.constants import API_VERSION
+from tests.operator.running import RunningOperator
+from tests.testbed.kubernetes.access import KubectlError, Namespace
+from tests.testbed.nats.client import connection
+from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import wait_until
+
+SECONDS = 30  # what takes a tenth of a second takes longer on a busy machine
+Object = dict[str, Any]
+
+
+@dataclass
+class Scene:
+    namespace: Namespace
+    server: NatsServer
+    operator: RunningOperator
+
+    # What people declare.
+
+    def apply(self, kind: str, name: str, spec: Mapping[str, Any], **metadata: object) -> Object:
+        """Declare an object as `kubectl apply` does, and return it."""
+        manifest = {
+            "apiVersion": API_VERSION,
+            "kind": kind,
+            "metadata": {"name": name, **metadata},
+            "spec": spec,
+        }
+        shown: Object = json.loads(
+            self.namespace.kubectl("apply", "--filename=-", "--output=json", stdin=json.dumps(manifest))
+        )
+        return shown
+
+    def connect(self, name: str = "nats", **spec: object) -> None:
+        """Declare a Connection to the server."""
+        self.apply("Connection", name, {"servers": [self.server.url], **spec})
+
+    def declare_stream(
+        self, called: str = "orders", /, metadata: Mapping[str, object] | None = None, **spec: object
+    ) -> None:
+        """Declare a Stream of subjects of its own."""
+        given = {"connectionRef": {"name": "nats"}, "subjects": [f"{called}.>"], **spec}
+        self.apply("Stream", called, given, **(metadata or {}))
+
+    def declare_consumer(self, called: str = "etl", /, stream: str = "orders", **spec: object) -> None:
+        self.apply("Consumer", called, {"streamRef": {"name": stream}, **spec})
+
+    def create_all(self, manifests: Sequence[Mapping[str, Any]]) -> None:
+        document = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
+        self.namespace.kubectl("create", "--filename=-", stdin=json.dumps(document))
+
+    def annotate(self, what: str, annotation: str) -> None:
+        self.namespace.kubectl("annotate", what, annotation, "--overwrite")
+
+    def delete(self, what: str, *, wait: bool = True) -> None:
+        waiting = "--timeout=30s" if wait else "--wait=false"
+        self.namespace.kubectl("delete", what, waiting)
+
+    def secret(self, name: str, **data: str) -> None:
+        """Put a Secret in place of what is there by that name."""
+        manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}
+        self.namespace.kubectl("apply", "--filename=-", stdin=json.dumps(manifest))
+
+    # What they see.
+
+    def shown(self, what: str) -> Object:
+        """Return an object, such as `stream/orders`."""
+        shown: Object = json.loads(self.namespace.kubectl("get", what, "--output=json"))
+        return shown
+
+    def exists(self, what: str) -> bool:
+        return bool(self.namespace.kubectl("get", what, "--ignore-not-found", "--output=name"))
+
+    def conditions(self, what: str) -> dict[str, Object]:
+        """Return an object's conditions by type, if they speak of its present spec."""
+        shown = self.shown(what)
+        listed = shown.get("status", {}).get("conditions", [])
+        current = [said for said in listed if said["observedGeneration"] == shown["metadata"]["generation"]]
+        return {condition["type"]: condition for condition in current}
+
+    def events(self, what: str) -> list[Object]:
+        kind, name = what.split("/")
+        listed: list[Object] = json.loads(self.namespace.kubectl("get", "events", "--output=json"))["items"]
+        about = [event for event in listed if event["involvedObject"]["name"] == name]
+        return [event for event in about if event["involvedObject"]["kind"].lower() == kind]
+
+    def wait_ready(self, *what: str, seconds: float = SECONDS) -> None:
+        for one in what:
+            self.wait_condition(one, "Ready", "True", seconds=seconds)
+
+    def wait_condition(
+        self, what: str, type_: str, status: str, reason: str | None = None, seconds: float = SECONDS
+    ) -> Object:
+        """Wait until an object's condition says this of its present spec, and return the condition."""
+        said: Object = {}
+
+        def says() -> bool:
+            said.clear()
+            said.update(self.conditions(what).get(type_, {}))
+            return said.get("status") == status and reason in (None, said.get("reason"))
+
+        try:
+            wait_until(says, f"{what} is {type_}={status} {reason or ''}", seconds)
+        except TimeoutError as late:
+            late.add_note(f"{what} says: {self.shown(what).get('status')}")
+            late.add_note(self.operator.program.log_tail())
+            raise
+        return said
+
+    def wait_event(self, what: str, reason: str, seconds: float = SECONDS) -> Object:
+        """Wait until somebody was told this of an object, and return the event."""
+        found: list[Object] = []
+
+        def told() -> bool:
+            found[:] = [event for event in self.events(what) if event["reason"] == reason]
+            return bool(found)
+
+        wait_until(told, f"an event {reason} about {what}", seconds)
+        return found[0]
+
+    def wait_gone(self, what: str, seconds: float = SECONDS) -> None:
+        wait_until(lambda: not self.exists(what), f"{what} is gone", seconds)
+
+    # What is on the server.
+
+    def stream(self, name: str = "orders") -> Object | None:
+        """Return what the server says of a stream: its configuration, its state, its consumers."""
+        said = self.server.monitored("jsz?streams=true&consumers=true&config=true")
+        streams = [stream for account in said.get("account_details", []) for stream in account.get("stream_detail", [])]
+        return next((stream for stream in streams if stream["name"] == name), None)
+
+    def consumer(self, name: str = "etl", stream: str = "orders") -> Object | None:
+        held = self.stream(stream) or {}
+        return next((one for one in held.get("consumer_detail", []) if one["name"] == name), None)
+
+    def config(self, stream: str = "orders") -> Object:
+        held = self.stream(stream)
+        assert held, f"there is no stream {stream}"
+        config: Object = held["config"]
+        return config
+
+    def ask(self, subject: str, **request: object) -> Object:
+        """Ask the server's JetStream for something, as anybody else may: STREAM.UPDATE.orders."""
+        return asyncio.run(self._ask(f"$JS.API.{subject}", json.dumps(request).encode() if request else b""))
+
+    def publish(self, subject: str, *payloads: bytes) -> None:
+        for payload in payloads:
+            asyncio.run(self._ask(subject, payload))
+
+    async def _ask(self, subject: str, payload: bytes) -> Object:
+        async with connection(**self.server.connect_arguments()) as client:
+            answer: Object = json.loads((await client.request(subject, payload, timeout=SECONDS)).data)
+        assert "error" not in answer, answer
+        return answer
+
+    def asked(self) -> int:
+        """Return how many JetStream API requests the server has been sent so far."""
+        total: int = self.server.monitored("jsz")["api"]["total"]
+        return total
+
+    def wait(self, condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
+        wait_until(condition, what, seconds)
+
+
+def may_not(action: Callable[[], object]) -> str:
+    """Do what the API server is to refuse, and return why it does."""
+    try:
+        action()
+    except KubectlError as refusal:
+        return str(refusal)
+    raise AssertionError("it was not refused")

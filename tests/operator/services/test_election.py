@@ -1,0 +1,109 @@
+"""Of several replicas never two act at once, whatever clocks, networks and processes do; in the end somebody acts."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from typing_extensions import override
+
+from penstock_operator.plan.lease import Terms
+from tests.operator.services import virtual_time
+from tests.operator.services.replicas import Replica, World, begin, trouble
+
+SEEDS = range(25)
+TROUBLE_SECONDS = 600.0
+
+
+class TooLong(Terms):
+    """A mistake: the holder acts for as long as its Lease lasts."""
+
+    @property
+    @override
+    def acts_seconds(self) -> float:
+        return self.duration_seconds
+
+
+async def live(world: World) -> list[Replica]:
+    replicas = [begin(world, name) for name in ("a", "b", "c")]
+    await trouble(world, replicas, TROUBLE_SECONDS)
+    await asyncio.sleep(2 * world.terms.duration_seconds)
+    return replicas
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_two_replicas_write_at_once(seed: int) -> None:
+    async def story() -> None:
+        world = World(seed)
+        replicas = await live(world)
+        assert list(world.overlapping()) == [], f"seed {seed}"
+        assert [replica.election.leadership.is_held() for replica in replicas].count(True) == 1
+        assert len({write.by for write in world.writes}) > 3, "the lead has hardly changed: nothing was tested"
+        for replica in replicas:
+            await replica.die()
+
+    virtual_time.run(story())
+
+
+def test_the_simulation_finds_a_holder_that_acts_too_long() -> None:
+    async def overlaps(seed: int) -> bool:
+        world = World(seed, TooLong())
+        for replica in await live(world):
+            await replica.die()
+        return any(world.overlapping())
+
+    assert any(virtual_time.run(overlaps(seed)) for seed in SEEDS)
+
+
+def test_another_leads_at_once_when_the_lease_is_released() -> None:
+    assert handover_seconds(Replica.end) <= Terms().looks_every_seconds + 0.2
+
+
+def test_another_leads_after_the_leases_duration_when_the_holder_is_killed() -> None:
+    terms = Terms()
+    assert terms.duration_seconds * 0.8 < handover_seconds(Replica.die)
+    assert handover_seconds(Replica.die) <= terms.duration_seconds * 1.12 + terms.looks_every_seconds + 0.2
+
+
+def test_a_holder_that_can_reach_nobody_stops_before_its_lease_runs_out() -> None:
+    async def story() -> None:
+        holder = begin(World(1, is_calm=True), "a")
+        await asyncio.sleep(5)
+        assert holder.election.leadership.is_held()
+        holder.runs.clear()
+        await asyncio.sleep(Terms().acts_seconds / (1 - 0.1))
+        assert not holder.election.leadership.is_held()
+        await holder.die()
+
+    virtual_time.run(story())
+
+
+def test_renewals_are_one_request_each_and_change_nothing_else() -> None:
+    async def story() -> None:
+        world = World(2, is_calm=True)
+        holder = begin(world, "a")
+        await asyncio.sleep(60)
+        assert 25 <= world.kept.writes <= 35
+        assert world.kept.record is not None
+        assert world.kept.record.transitions == 0
+        await holder.die()
+
+    virtual_time.run(story())
+
+
+def handover_seconds(leave: Callable[[Replica], Awaitable[None]]) -> float:
+    """Return the time from when one has left to when the other leads."""
+
+    async def story() -> float:
+        world, loop = World(3, is_calm=True), asyncio.get_running_loop()
+        first = begin(world, "a")
+        await asyncio.sleep(5)
+        second, leads = begin(world, "b"), asyncio.Event()
+        second.election.leadership.on_change(lambda _: leads.set())
+        await asyncio.sleep(5.3)
+        await leave(first)
+        left_at = loop.time()
+        await leads.wait()
+        await second.die()
+        return loop.time() - left_at
+
+    return virtual_time.run(story())

@@ -1,0 +1,137 @@
+"""Two replicas of `penstock operator`, one Lease, a real API server: one leads, and the other when that is gone."""
+
+import contextlib
+import json
+import signal
+import urllib.request
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from penstock_operator.resources import KINDS
+from tests.operator.running import RunningOperator, running_operator
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.nats.relay import Relay
+from tests.testbed.waiting import wait_until
+
+DURATION_SECONDS = 4
+LOOKS_SECONDS = 0.5
+RELEASE_SECONDS = 1.0
+BUSY_SECONDS = 2.0
+"""What a machine that runs many tests at once may add."""
+START_SECONDS = 40
+
+
+def replica(namespace: Namespace, kubeconfig: Path | None = None) -> contextlib.AbstractContextManager[RunningOperator]:
+    served = (f"--namespace={namespace.name}", f"--lease={namespace.name}/penstock")
+    return running_operator(kubeconfig or namespace.kubeconfig, *served, f"--lease-duration={DURATION_SECONDS}")
+
+
+@pytest.fixture
+def leader(penstock_namespace: Namespace) -> Iterator[RunningOperator]:
+    with replica(penstock_namespace) as first:
+        wait_until(first.leads, "the first leads", START_SECONDS)
+        yield first
+
+
+@pytest.fixture
+def other(penstock_namespace: Namespace, leader: RunningOperator) -> Iterator[RunningOperator]:
+    with replica(penstock_namespace) as second:
+        wait_until(second.stands_by, "the second stands by", START_SECONDS)
+        assert leader.leads()
+        yield second
+
+
+def metric(operator: RunningOperator, name: str, **labels: str) -> float:
+    """Return what an operator tells Prometheus under this name."""
+    with urllib.request.urlopen(f"http://{operator.address}/metrics", timeout=5) as answer:
+        families = text_string_to_metric_families(answer.read().decode())
+    samples = [sample for family in families for sample in family.samples if sample.name == name]
+    return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
+
+
+def moment(operator: RunningOperator, words: str) -> datetime:
+    """Return when an operator said this for the last time."""
+    return datetime.fromisoformat([line["time"] for line in operator.logged() if words in line["message"]][-1])
+
+
+def test_both_are_ready_and_one_leads(
+    penstock_namespace: Namespace, leader: RunningOperator, other: RunningOperator
+) -> None:
+    lease = json.loads(penstock_namespace.kubectl("get", "lease/penstock", "--output=json"))["spec"]
+    assert f"It stands by: {lease['holderIdentity']} leads." in str(other.ready())
+    assert lease["leaseDurationSeconds"] == DURATION_SECONDS
+    assert not [line for line in (*leader.logged(), *other.logged()) if line["level"] != "info"]
+    assert metric(leader, "penstock_leader") == 1
+    assert metric(other, "penstock_leader") == 0
+    assert metric(other, "penstock_kubernetes_requests_total", method="GET", code="200") > 0
+
+
+def test_the_other_leads_at_once_when_the_leader_is_told_to_end(
+    leader: RunningOperator, other: RunningOperator
+) -> None:
+    leader.program.send(signal.SIGTERM)
+    assert leader.program.wait_ended(10) == 0
+    wait_until(other.leads, "the other leads", DURATION_SECONDS)
+    passed = moment(other, "This replica leads:") - moment(leader, "was released")
+    assert 0 <= passed.total_seconds() < RELEASE_SECONDS
+
+
+def test_the_other_leads_within_the_leases_duration_when_the_leader_is_killed(
+    leader: RunningOperator, other: RunningOperator
+) -> None:
+    leader.program.kill()
+    wait_until(other.leads, "the other leads", DURATION_SECONDS + LOOKS_SECONDS + BUSY_SECONDS)
+
+
+def test_one_that_stood_still_for_too_long_finds_that_another_leads(
+    leader: RunningOperator, other: RunningOperator
+) -> None:
+    with leader.program.frozen():
+        wait_until(other.leads, "the other leads", DURATION_SECONDS + LOOKS_SECONDS + BUSY_SECONDS)
+    wait_until(leader.stands_by, "the first stands by", START_SECONDS)
+    assert other.leads()
+    assert moment(leader, "leads no longer") > moment(other, "This replica leads:")
+
+
+def test_one_that_is_cut_off_leads_no_longer_before_the_other_begins(
+    penstock_namespace: Namespace, tmp_path: Path
+) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    with relayed(penstock_namespace, kubeconfig) as relay, replica(penstock_namespace, kubeconfig) as first:
+        wait_until(first.leads, "the first leads", START_SECONDS)
+        with replica(penstock_namespace) as second:
+            wait_until(second.stands_by, "the second stands by", START_SECONDS)
+            relay.half_open()
+            wait_until(second.leads, "the second leads", DURATION_SECONDS + LOOKS_SECONDS + BUSY_SECONDS)
+            passed = moment(second, "This replica leads:") - moment(first, "leads no longer")
+            assert passed.total_seconds() > DURATION_SECONDS / 6
+            relay.heal()
+            wait_until(first.stands_by, "the first stands by", START_SECONDS)
+            assert second.leads()
+
+
+def test_a_lease_that_may_not_be_read_is_said_in_a_sentence(penstock_namespace: Namespace) -> None:
+    penstock_namespace.kubectl("create", "serviceaccount", "operator")
+    ours = ",".join(kind.resource for kind in KINDS)
+    penstock_namespace.kubectl("create", "role", "operator", "--verb=get,list,watch", f"--resource={ours}")
+    bound = f"--serviceaccount={penstock_namespace.name}:operator"
+    penstock_namespace.kubectl("create", "rolebinding", "operator", "--role=operator", bound)
+    with replica(penstock_namespace, penstock_namespace.kubeconfig_for_service_account("operator")) as operator:
+        operator.wait_not_ready("It cannot be told which replica leads: The operator may not do GET")
+
+
+@contextlib.contextmanager
+def relayed(namespace: Namespace, path: Path) -> Iterator[Relay]:
+    """Put a relay before the API server, and write a kubeconfig that leads there."""
+    access = yaml.safe_load(namespace.kubeconfig.read_text())
+    [cluster] = access["clusters"]
+    port = int(cluster["cluster"]["server"].rpartition(":")[2])
+    with Relay(port) as relay:
+        cluster["cluster"]["server"] = f"https://{relay.host}:{relay.port}"
+        path.write_text(yaml.safe_dump(access))
+        yield relay

@@ -1,0 +1,165 @@
+"""While the lead goes from one replica to the other, never both write to NATS: the server says who wrote what.
+
+Somebody edits a stream again and again, so that whoever leads has something to correct all the time. The server tells
+of each request that it was asked, and which connection asked it.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+import pytest
+from nats.aio.msg import Msg
+
+from tests.operator.running import RunningOperator
+from tests.operator.scene import Scene
+from tests.operator.test_replicas import START_SECONDS, relayed, replica
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.nats.client import connection
+from tests.testbed.nats.fixtures import StartNats
+from tests.testbed.nats.relay import Relay
+from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import wait_until
+
+REQUESTS = "$JS.EVENT.ADVISORY.API"
+UPDATE = "$JS.API.STREAM.UPDATE.orders"
+OURS = "penstock operator"
+"""How our connections' names begin."""
+ENOUGH = 3
+"""Corrections by one replica until the story goes on."""
+
+
+class Writers:
+    """The connection of each update that an operator asked the server for, in the server's order."""
+
+    def __init__(self, server: NatsServer) -> None:
+        self._server = server
+        self._loop = asyncio.new_event_loop()
+        self._listening = threading.Event()
+        self._ended = asyncio.Event()
+        self._seen: list[int] = []
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._listen(),))
+        self._thread.start()
+        assert self._listening.wait(START_SECONDS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join()
+        self._loop.close()
+
+    def __call__(self) -> list[int]:
+        return list(self._seen)
+
+    async def _listen(self) -> None:
+        async with connection(**self._server.connect_arguments()) as client:
+            await client.subscribe(REQUESTS, cb=self._hear)
+            await client.flush()
+            self._listening.set()
+            await self._ended.wait()
+
+    async def _hear(self, message: Msg) -> None:
+        told = json.loads(message.data)
+        if told["subject"] == UPDATE and told["client"].get("name", "").startswith(OURS):
+            self._seen.append(told["client"]["id"])
+
+
+class Story(Scene):
+    """A scene with somebody who edits."""
+
+    edits = itertools.count()
+
+    def begin(self) -> None:
+        self.connect()
+        self.declare_stream()
+        self.wait_ready("stream/orders")
+
+    def edit_until(self, done: Callable[[], bool], what: str) -> None:
+        """Edit the stream, and again as soon as somebody has corrected it, until this is the case."""
+
+        def edited_and_done() -> bool:
+            config = self.config()
+            if "description" not in config:
+                self.ask("STREAM.UPDATE.orders", **config, description=f"edit {next(self.edits)}")
+            return done()
+
+        wait_until(edited_and_done, what, START_SECONDS)
+
+    def edit_until_corrected(self, writers: Writers, *, by: int) -> None:
+        """Edit until this many connections have corrected it, the last of them a few times more than now."""
+        more = len(writers()) + ENOUGH
+
+        def corrected() -> bool:
+            seen = writers()
+            return len(seen) >= more and len(set(seen)) == by and len(set(seen[-ENOUGH:])) == 1
+
+        self.edit_until(corrected, f"corrections by {by} connections")
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Path:
+    return tmp_path / "kubeconfig"
+
+
+@contextlib.contextmanager
+def cut_off(relay: Relay, _: RunningOperator) -> Iterator[None]:
+    """Keep the leader from the API server, and not from NATS."""
+    relay.half_open()
+    yield
+    relay.heal()
+
+
+@contextlib.contextmanager
+def frozen(_: Relay, leader: RunningOperator) -> Iterator[None]:
+    """Let the leader's process stand still, as a machine that is overloaded or suspended may."""
+    with leader.program.frozen():
+        yield
+
+
+@pytest.mark.parametrize("lose", [cut_off, frozen], ids=["cut off from the API server", "standing still"])
+def test_a_leader_that_lost_the_lead_and_does_not_know_it_writes_no_more(
+    penstock_namespace: Namespace,
+    start_nats: StartNats,
+    kubeconfig: Path,
+    lose: Callable[[Relay, RunningOperator], contextlib.AbstractContextManager[None]],
+) -> None:
+    with relayed(penstock_namespace, kubeconfig) as relay, replica(penstock_namespace, kubeconfig) as first:
+        wait_until(first.leads, "the first leads", START_SECONDS)
+        story = Story(penstock_namespace, start_nats(), first)
+        story.begin()
+        with Writers(story.server) as writers, replica(penstock_namespace) as second:
+            story.edit_until_corrected(writers, by=1)
+            wait_until(second.stands_by, "the second stands by", START_SECONDS)
+            with lose(relay, first):
+                story.edit_until_corrected(writers, by=2)
+            story.edit_until(first.stands_by, "the first stands by")
+            story.edit_until_corrected(writers, by=2)
+            seen = writers()
+    changes = [after for before, after in itertools.pairwise(seen) if before != after]
+    assert len(changes) == 1, f"connections wrote in this order: {seen}"
+
+
+def test_a_leader_that_is_killed_in_the_middle_of_its_work_is_replaced(
+    penstock_namespace: Namespace, start_nats: StartNats
+) -> None:
+    with replica(penstock_namespace) as first:
+        wait_until(first.leads, "the first leads", START_SECONDS)
+        story = Story(penstock_namespace, start_nats(), first)
+        story.begin()
+        with replica(penstock_namespace) as second:
+            wait_until(second.stands_by, "the second stands by", START_SECONDS)
+            for number in range(ENOUGH):
+                story.declare_stream(f"stream-{number}")
+            first.program.kill()
+            story.operator = second
+            made = [f"stream/stream-{number}" for number in range(ENOUGH)]
+            story.wait_ready(*made, seconds=START_SECONDS)
+            with Writers(story.server) as writers:
+                story.edit_until_corrected(writers, by=1)

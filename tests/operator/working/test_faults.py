@@ -1,0 +1,120 @@
+"""Servers go and come back, and people change things behind our back: what is declared is so again, and it is said."""
+
+from tests.operator.scene import Scene
+
+MINUTE = 60 * 10**9
+
+
+def test_a_stream_in_memory_that_a_restart_took_is_made_again_and_that_is_said(scene: Scene) -> None:
+    scene.declare_stream(storage="Memory")
+    scene.declare_consumer()
+    scene.wait_ready("stream/orders", "consumer/etl")
+    scene.server.kill()
+    scene.server.start()
+    scene.wait_event("stream/orders", "Recreated")
+    scene.wait(lambda: scene.consumer() is not None, "the consumer is there again")
+    scene.wait_ready("stream/orders", "consumer/etl")
+
+
+def test_a_server_that_is_away_is_said_and_all_is_well_when_it_is_back(scene: Scene) -> None:
+    scene.declare_stream()
+    scene.wait_ready("stream/orders")
+    scene.server.kill()
+    scene.wait_condition("connection/nats", "Ready", "False", "Unreachable")
+    scene.wait_condition("stream/orders", "Ready", "False", "ConnectionNotReady")
+    scene.declare_stream(maxAge="1m")
+    scene.server.start()
+    scene.wait_ready("connection/nats", "stream/orders")
+    assert scene.config()["max_age"] == MINUTE
+
+
+def test_a_stream_that_somebody_deleted_is_made_again_with_its_consumers(scene: Scene) -> None:
+    scene.declare_stream()
+    scene.declare_consumer()
+    scene.wait_ready("stream/orders", "consumer/etl")
+    scene.ask("STREAM.DELETE.orders")
+    scene.wait_event("stream/orders", "Recreated")
+    scene.wait(lambda: scene.consumer() is not None, "the stream and its consumer are there again")
+    scene.wait_ready("stream/orders", "consumer/etl")
+
+
+def test_a_consumer_that_somebody_changed_is_changed_back(scene: Scene) -> None:
+    scene.declare_stream()
+    scene.declare_consumer(ackWait="30s")
+    scene.wait_ready("stream/orders", "consumer/etl")
+    held = scene.consumer()
+    assert held
+    config = {**held["config"], "ack_wait": 5 * MINUTE}
+    scene.ask("CONSUMER.CREATE.orders.etl", stream_name="orders", config=config)
+    assert "ackWait" in scene.wait_event("consumer/etl", "Drifted")["message"]
+    scene.wait_ready("consumer/etl")
+    after = scene.consumer()
+    assert after
+    assert after["config"]["ack_wait"] == MINUTE // 2
+
+
+def test_an_operator_that_was_killed_goes_on_where_it_was_without_touching_what_is_well(scene: Scene) -> None:
+    scene.declare_stream(management={"deletion": "Delete"})
+    scene.declare_stream("bills")
+    scene.wait_ready("stream/orders", "stream/bills")
+    bills, shown = scene.config("bills"), scene.shown("stream/bills")
+    scene.operator.program.kill()
+    scene.delete("stream/orders", wait=False)
+    scene.declare_stream("sales")
+    scene.operator.start()
+    scene.wait_gone("stream/orders")
+    scene.wait_ready("stream/sales")
+    assert scene.stream("orders") is None
+    assert scene.config("bills") == bills
+    assert scene.shown("stream/bills") == shown
+
+
+def test_a_namespace_is_emptied_while_the_server_is_away_if_nothing_is_to_be_deleted_there(scene: Scene) -> None:
+    scene.declare_stream()
+    scene.declare_consumer()
+    scene.wait_ready("stream/orders", "consumer/etl")
+    scene.server.kill()
+    scene.delete("connection/nats")
+    scene.delete("stream/orders")
+    scene.delete("consumer/etl")
+
+
+def test_what_is_to_be_deleted_on_a_server_that_is_away_waits_until_it_is_let_go(scene: Scene) -> None:
+    scene.declare_stream(management={"deletion": "Delete"})
+    scene.wait_ready("stream/orders")
+    scene.server.kill()
+    scene.delete("connection/nats", wait=False)
+    scene.delete("stream/orders", wait=False)
+    scene.wait(lambda: "penstock.dev/abandon" in ready_message(scene, "stream/orders"), "it says what lets it go")
+    assert scene.exists("connection/nats"), "somebody needs it"
+    scene.annotate("stream/orders", "penstock.dev/abandon=true")
+    scene.wait_gone("stream/orders")
+    scene.wait_gone("connection/nats")
+
+
+def ready_message(scene: Scene, what: str) -> str:
+    message: str = scene.conditions(what).get("Ready", {}).get("message", "")
+    return message
+
+
+def test_hundreds_of_objects_are_deleted_at_once(scene: Scene) -> None:
+    names = [f"s{number}" for number in range(200)]
+    manifests = [
+        {
+            "apiVersion": "penstock.dev/v1alpha1",
+            "kind": "Stream",
+            "metadata": {"name": name},
+            "spec": {
+                "connectionRef": {"name": "nats"},
+                "subjects": [name],
+                "storage": "Memory",
+                "management": {"deletion": "Delete"},
+            },
+        }
+        for name in names
+    ]
+    scene.create_all(manifests)
+    scene.wait_ready(*(f"stream/{name}" for name in names[-3:]), seconds=60)
+    scene.namespace.kubectl("delete", "streams", "--all", "--wait=false")
+    scene.wait(lambda: not scene.namespace.kubectl("get", "streams", "--output=name"), "all are gone", 60)
+    assert not any(scene.stream(name) for name in names)

@@ -1,0 +1,56 @@
+"""Secrets come, change and go, and the Connections that name them follow, without a restart of anything."""
+
+import pytest
+
+from tests.operator.running import RunningOperator
+from tests.operator.scene import Scene
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.nats.authentication import Access, Login, user_and_password
+from tests.testbed.nats.fixtures import StartNats
+
+AUTH = {"userPasswordSecretRef": {"name": "login"}}
+
+
+@pytest.fixture
+def access() -> Access:
+    return user_and_password()
+
+
+@pytest.fixture
+def secured(penstock_namespace: Namespace, start_nats: StartNats, operator: RunningOperator, access: Access) -> Scene:
+    """A server that lets one user in, a Connection that names a Secret, and a Stream that waits for both."""
+    scene = Scene(penstock_namespace, start_nats(access=access), operator)
+    scene.connect(auth=AUTH)
+    scene.declare_stream()
+    return scene
+
+
+def put(scene: Scene, login: Login) -> None:
+    scene.secret("login", username=login.arguments["user"], password=login.arguments["password"])
+
+
+def test_a_connection_waits_for_its_secret(secured: Scene, access: Access) -> None:
+    secured.wait_condition("connection/nats", "Ready", "False", "SecretNotFound")
+    secured.wait_condition("stream/orders", "Ready", "False", "ConnectionNotReady")
+    put(secured, access.client)
+    secured.wait_ready("connection/nats", "stream/orders")
+    assert secured.stream()
+
+
+def test_a_wrong_password_is_said_and_the_right_one_is_taken_without_a_restart(secured: Scene, access: Access) -> None:
+    secured.secret("login", username="ann", password="wrong")
+    said = secured.wait_condition("connection/nats", "Ready", "False", "Unauthorized")
+    assert "wrong" not in said["message"]
+    put(secured, access.client)
+    secured.wait_ready("connection/nats", "stream/orders")
+
+
+def test_no_secret_is_in_a_status_an_event_or_a_log(secured: Scene, access: Access) -> None:
+    secured.secret("login", username="ann", password="hunter2-hunter2")
+    secured.wait_condition("connection/nats", "Ready", "False", "Unauthorized")
+    put(secured, access.client)
+    secured.wait_ready("connection/nats", "stream/orders")
+    told = secured.namespace.kubectl("get", "connections,streams,events", "--output=json")
+    for secret in ("hunter2-hunter2", access.client.arguments["password"]):
+        assert secret not in told
+        assert secret not in secured.operator.program.log.read_text()
