@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.operator.running import running_operator
+from penstock_operator.resources import KINDS
 from tests.testbed import binaries
 from tests.testbed.kubernetes.access import Access, Namespace
 from tests.testbed.run import ROOT
@@ -57,7 +57,7 @@ def test_the_api_server_accepts_what_is_rendered(
 ) -> None:
     name = penstock_namespace.name
     objects = render(helm_program, *(value.replace("NAMESPACE", name) for value in values), namespace=name)
-    assert len(objects) == 5
+    assert {"Deployment", "PodDisruptionBudget", "RoleBinding"} <= {found["kind"] for found in objects}
     apply(penstock_namespace.cluster, objects, "--dry-run=server", "--validate=strict", "--force-conflicts")
 
 
@@ -74,37 +74,64 @@ def test_the_pod_meets_the_restricted_standard(helm_program: Path, namespace: Na
 
 def test_its_crds_survive_the_charts_removal(helm_program: Path) -> None:
     crds = of_kind(render(helm_program), "CustomResourceDefinition")
-    assert [crd["metadata"]["annotations"]["helm.sh/resource-policy"] for crd in crds] == ["keep"]
+    assert [crd["metadata"]["annotations"]["helm.sh/resource-policy"] for crd in crds] == ["keep"] * len(KINDS)
     assert of_kind(render(helm_program, "--set=crds.install=false"), "CustomResourceDefinition") == []
 
 
-def test_the_operator_runs_with_just_the_rights_of_one_namespace(
-    helm_program: Path, penstock_namespace: Namespace
-) -> None:
-    name = penstock_namespace.name
-    objects = render(helm_program, f"--set=namespaces={{{name}}}", "--set=crds.install=false", namespace=name)
-    assert of_kind(objects, "ClusterRole") == []
-    kubeconfig = install_rights(penstock_namespace, objects)
-    may = penstock_namespace.cluster.may
-    assert may(kubeconfig, "watch", "connections.penstock.dev", name)
-    assert not may(kubeconfig, "watch", "connections.penstock.dev", "default")
-    assert not may(kubeconfig, "get", "secrets", name)
-    with running_operator(kubeconfig, f"--namespace={name}") as operator:
-        operator.wait_ready()
-        assert not [line for line in operator.logged() if line["level"] in ("warning", "error")]
+def test_two_replicas_are_spread_and_may_not_be_drained_both_at_once(helm_program: Path) -> None:
+    objects = render(helm_program)
+    [deployment], [budget] = of_kind(objects, "Deployment"), of_kind(objects, "PodDisruptionBudget")
+    pod = deployment["spec"]["template"]
+    [spread] = pod["spec"]["topologySpreadConstraints"]
+    assert deployment["spec"]["replicas"] == 2
+    assert budget["spec"]["maxUnavailable"] == 1
+    for selector in (spread["labelSelector"], budget["spec"]["selector"], deployment["spec"]["selector"]):
+        assert selector["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert of_kind(render(helm_program, "--set=replicas=1"), "PodDisruptionBudget") == []
+    [alone] = of_kind(render(helm_program, "--set=topologySpread=null"), "Deployment")
+    assert "topologySpreadConstraints" not in alone["spec"]["template"]["spec"]
 
 
-def test_the_operator_runs_with_just_the_rights_of_all_namespaces(
-    helm_program: Path, penstock_namespace: Namespace
-) -> None:
-    name = penstock_namespace.name
-    objects = render(helm_program, "--set=crds.install=false", namespace=name)
-    assert of_kind(objects, "Role") == []
-    kubeconfig = install_rights(penstock_namespace, objects)
-    assert not penstock_namespace.cluster.may(kubeconfig, "delete", "connections.penstock.dev", name)
-    with running_operator(kubeconfig) as operator:
-        operator.wait_ready()
-        assert not [line for line in operator.logged() if line["level"] in ("warning", "error")]
+def test_all_replicas_stand_for_the_one_lease_that_their_role_names(helm_program: Path) -> None:
+    objects = render(helm_program, "--set=lease.durationSeconds=30", namespace="messages")
+    [deployment] = of_kind(objects, "Deployment")
+    [role] = of_kind(objects, "Role")
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--lease=messages/release-penstock" in arguments
+    assert "--lease-duration=30" in arguments
+    assert [rule.get("resourceNames") for rule in role["rules"]] == [None, ["release-penstock"]]
+
+
+def test_nothing_of_prometheus_is_rendered_unless_it_is_asked_for(helm_program: Path) -> None:
+    kinds = {found["kind"] for found in render(helm_program)}
+    assert not kinds & {"Service", "ServiceMonitor", "PodMonitor", "PrometheusRule"}
+
+
+def test_the_service_reaches_the_port_of_the_metrics(helm_program: Path, namespace: Namespace) -> None:
+    objects = render(helm_program, "--set=metrics.serviceMonitor.enabled=true", namespace=namespace.name)
+    [service], [deployment] = of_kind(objects, "Service"), of_kind(objects, "Deployment")
+    [monitor] = of_kind(objects, "ServiceMonitor")
+    ports = deployment["spec"]["template"]["spec"]["containers"][0]["ports"]
+    assert service["spec"]["ports"][0]["targetPort"] in {port["name"] for port in ports}
+    assert service["spec"]["ports"][0]["name"] == monitor["spec"]["endpoints"][0]["port"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    apply(namespace.cluster, [service], "--dry-run=server", "--validate=strict")
+
+
+def test_the_pod_monitor_names_a_port_of_the_pod(helm_program: Path) -> None:
+    values = ("--set=metrics.podMonitor.enabled=true", "--set=metrics.podMonitor.labels.release=prometheus")
+    [monitor] = of_kind(render(helm_program, *values), "PodMonitor")
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    assert monitor["spec"]["podMetricsEndpoints"] == [{"port": "probes", "path": "/metrics", "interval": "30s"}]
+
+
+def test_alerts_ask_for_metrics_that_there_are(helm_program: Path) -> None:
+    [rule] = of_kind(render(helm_program, "--set=metrics.alerts.enabled=true"), "PrometheusRule")
+    source = (ROOT / "operator/penstock_operator/services/metrics.py").read_text()
+    for alert in rule["spec"]["groups"][0]["rules"]:
+        for name in re.findall(r"penstock_\w+", alert["expr"]):
+            assert f'"{name.removesuffix("_total")}"' in source, name
+        assert set(alert["annotations"]) == {"summary", "action"}
 
 
 def test_the_image_is_the_charts_version_or_what_is_asked_for(helm_program: Path) -> None:
@@ -122,7 +149,10 @@ def test_the_image_is_the_charts_version_or_what_is_asked_for(helm_program: Path
 @pytest.mark.parametrize(
     ("value", "complaint"),
     [
-        ("replicas=2", "maximum: got 2, want 1"),
+        ("replicas=6", "maximum: got 6, want 5"),
+        ("lease.durationSeconds=1", "minimum: got 1, want 3"),
+        ("topologySpread.whenUnsatisfiable=Never", "value must be one of 'ScheduleAnyway', 'DoNotSchedule'"),
+        ("metrics.alerts.enabled=please", "got string, want boolean"),
         ("imgae.tag=1", "additional properties 'imgae' not allowed"),
         ("logFormat=xml", "value must be one of 'json', 'text'"),
         ("image.digest=latest", "does not match pattern"),
@@ -140,10 +170,3 @@ def test_values_that_make_no_sense_are_refused(helm_program: Path, value: str, c
 def image(program: Path, *values: str) -> str:
     [deployment] = of_kind(render(program, *values), "Deployment")
     return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
-
-
-def install_rights(namespace: Namespace, objects: list[Object]) -> Path:
-    """Apply all but the Deployment, which nothing here would run, and return the kubeconfig of its account."""
-    apply(namespace.cluster, [found for found in objects if found["kind"] != "Deployment"])
-    [account] = of_kind(objects, "ServiceAccount")
-    return namespace.kubeconfig_for_service_account(account["metadata"]["name"])

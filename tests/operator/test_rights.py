@@ -1,0 +1,124 @@
+"""What the chart lets the operator do is what it does, no less and no more, by the API server's own account.
+
+Each story runs the operator as the chart's service account through all that it has to ask the API server for, then
+compares what it asked with what its roles say.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock_operator.resources import KINDS
+from tests.operator.conftest import install_crds
+from tests.operator.running import RunningOperator, running_operator
+from tests.operator.scene import Scene
+from tests.operator.test_chart import Object, apply, helm_program, of_kind, render
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.control_plane import ControlPlane
+from tests.testbed.nats.authentication import Login, user_and_password
+from tests.testbed.nats.fixtures import StartNats
+
+__all__ = ["helm_program"]  # a fixture
+
+RELEASE = "penstock"
+SERVED = ("messages", "analytics")
+HANDLER = {"entrypoint": "etl:process", "image": "example/etl"}
+NAMESPACES = [RELEASE, *SERVED]
+Right = tuple[str, str]
+"""A verb, and what it is used on: PLURAL.GROUP or PLURAL/SUBRESOURCE.GROUP."""
+
+
+@pytest.fixture
+def plane(own_control_plane: ControlPlane) -> ControlPlane:
+    install_crds(own_control_plane)
+    for name in NAMESPACES:
+        own_control_plane.kubectl("create", "namespace", name)
+    own_control_plane.kubectl("label", "namespace/analytics", "team=data")
+    return own_control_plane
+
+
+@pytest.mark.parametrize("values", [[f"--set=namespaces={{{','.join(SERVED)}}}"], []], ids=["its own", "all"])
+def test_the_operator_has_the_rights_that_it_uses_in_the_namespaces_that_it_serves_and_no_others(
+    helm_program: Path,
+    plane: ControlPlane,
+    start_nats: StartNats,
+    values: list[str],
+) -> None:
+    objects = render(helm_program, *values, "--set=crds.install=false", namespace=RELEASE)
+    account = install_rights(plane, objects)
+    with running_by(objects, account) as operator:
+        operator.wait_ready()
+        access = user_and_password()
+        live(Scene(Namespace(plane, "messages"), start_nats(access=access), operator), access.client)
+        assert not [line for line in operator.logged() if line["level"] == "error"]
+    assert used(plane) == granted(objects)
+    elsewhere = not values
+    assert plane.may(account, "watch", "streams.penstock.dev", "default") is elsewhere
+    assert plane.may(account, "get", "secrets", "default") is elsewhere
+    assert not plane.may(account, "update", "leases.coordination.k8s.io", RELEASE), "of another name"
+    assert not plane.may(account, "create", "leases.coordination.k8s.io", "messages")
+
+
+def live(scene: Scene, login: Login) -> None:
+    """Do all that makes the operator ask the API server for something."""
+    scene.secret("login", username=login.arguments["user"], password=login.arguments["password"])
+    chosen = {"from": "Selector", "selector": {"matchLabels": {"team": "data"}}}
+    scene.connect(auth={"userPasswordSecretRef": {"name": "login"}}, allowedNamespaces=chosen)
+    scene.declare_stream(management={"deletion": "Delete"})
+    scene.declare_consumer(management={"deletion": "Delete"})
+    scene.wait_ready("connection/nats", "stream/orders", "consumer/etl")
+    scene.apply("QueueGroup", "etl", {"consumerRef": {"name": "etl"}, "handler": HANDLER})
+    scene.wait_condition("queuegroup/etl", "Ready", "False", "NotImplemented")
+    other = Scene(Namespace(scene.namespace.cluster, "analytics"), scene.server, scene.operator)
+    other.declare_stream("clicks", connectionRef={"name": "nats", "namespace": "messages"})
+    other.wait_ready("stream/clicks")
+    for times in (1, 2):  # the second time the event is there already
+        other.ask("STREAM.DELETE.clicks")
+        other.wait(lambda: bool(other.stream("clicks")), f"the stream is made again, {times}", 60)
+    other.wait(lambda: any(event["count"] > 1 for event in other.events("stream/clicks")), "an event is repeated")
+    scene.delete("consumer/etl")
+    scene.delete("stream/orders")
+
+
+def install_rights(plane: ControlPlane, objects: list[Object]) -> Path:
+    """Apply the account and its roles, and return the kubeconfig that its pods would have."""
+    kinds = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+    apply(plane, [found for found in objects if found["kind"] in kinds])
+    [account] = of_kind(objects, "ServiceAccount")
+    return plane.kubeconfig_for_service_account(RELEASE, account["metadata"]["name"])
+
+
+@contextlib.contextmanager
+def running_by(objects: list[Object], account: Path) -> Iterator[RunningOperator]:
+    """Run the operator as the chart's Deployment would, but for the address of its probes."""
+    [deployment] = of_kind(objects, "Deployment")
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    others = [argument for argument in arguments if not argument.startswith("--probes=")]
+    with running_operator(account, *others) as operator:
+        yield operator
+
+
+def used(plane: ControlPlane) -> set[Right]:
+    asked = [entry for entry in plane.audit.entries() if "objectRef" in entry]
+    refused = [entry["requestURI"] for entry in asked if entry["responseStatus"]["code"] == 403]
+    assert refused == []
+    return {(entry["verb"], _name(**entry["objectRef"])) for entry in asked}
+
+
+def granted(objects: list[Object]) -> set[Right]:
+    rules = [rule for role in ("Role", "ClusterRole") for found in of_kind(objects, role) for rule in found["rules"]]
+    assert {kind.plural for kind in KINDS} <= {resource for rule in rules for resource in rule["resources"]}
+    return {
+        (verb, f"{resource}.{group}".removesuffix("."))
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def _name(*, resource: str, subresource: str = "", apiGroup: str = "", **_: object) -> str:  # noqa: N803 - the API's
+    whole = f"{resource}/{subresource}" if subresource else resource
+    return f"{whole}.{apiGroup}".removesuffix(".")
