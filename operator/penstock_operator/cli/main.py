@@ -2,8 +2,17 @@
 
 import click
 
+from penstock_operator.cli.apply import apply
+from penstock_operator.cli.completion import completion
 from penstock_operator.cli.crds import crds
+from penstock_operator.cli.doctor import doctor
+from penstock_operator.cli.get import get
+from penstock_operator.cli.importing import import_
+from penstock_operator.cli.lag import lag
 from penstock_operator.cli.operator import operator
+from penstock_operator.cli.output import no_colour_if_unwanted
+from penstock_operator.cli.plan import plan
+from penstock_operator.cli.reference import reference
 from penstock_operator.cli.version import show_version
 
 
@@ -11,15 +20,23 @@ from penstock_operator.cli.version import show_version
 @click.option(
     "--version", is_flag=True, callback=show_version, expose_value=False, is_eager=True, help="Show the version."
 )
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Lead messages from NATS JetStream to Spark.
 
     \b
     Examples:
       penstock crds | kubectl apply -f -      teach a cluster the kinds that you declare
       penstock operator                       run the operator, as its pod does
+      penstock plan -f manifests/             what would be done to make servers as manifests declare
+      penstock apply -f manifests/            do it
+      penstock get -f manifests/              how it stands with what they declare
+      penstock lag -f manifests/              how far behind its consumers are
+      penstock doctor -f manifests/           what keeps Penstock from working there
+      penstock import --server URL            manifests of what is on a server already
     """  # noqa: D301 - click wants the control character
+    no_colour_if_unwanted(context)
 
 
-main.add_command(crds)
-main.add_command(operator)
+for command in (plan, apply, get, lag, doctor, import_, crds, reference, operator, completion):
+    main.add_command(command)

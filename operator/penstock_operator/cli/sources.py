@@ -1,0 +1,225 @@
+"""Where a command finds what is declared: manifests in files, or a cluster. The options, and what they choose.
+
+Knows which options go together. Does not know how manifests are read (local) or a cluster is asked (cluster.py).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from penstock_operator.cli.output import say
+from penstock_operator.cli.running import Told, over, reached_at, run_over
+from penstock_operator.local.home import LocalHome
+from penstock_operator.local.manifests import ManifestError, Manifests, read_manifests
+from penstock_operator.local.objects import objects
+from penstock_operator.local.outcome import Outcome
+from penstock_operator.local.run import RUN
+from penstock_operator.plan.decision import Note
+from penstock_operator.plan.declared import Declared
+from penstock_operator.resources import Kind
+from penstock_operator.services.nats.examination import Finding
+
+if TYPE_CHECKING:
+    from kubernetes.aio.client import ApiClient
+
+DEFAULT_NAMESPACE = "default"
+Found = Callable[[Finding], None]
+
+
+class HomeName(StrEnum):
+    """Where objects live."""
+
+    LOCAL = "local"
+    KUBERNETES = "kubernetes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What the options say."""
+
+    files: tuple[str, ...]
+    recursive: bool
+    namespace: str | None
+    everywhere: bool
+    secrets: Path | None
+    servers: tuple[str, ...]
+    home: HomeName
+
+    @property
+    def is_local(self) -> bool:
+        return self.home is HomeName.LOCAL
+
+    def manifests(self) -> Manifests:
+        """Read what the files declare, and tell what is skipped."""
+        try:
+            found = read_manifests(self.files, self._default_namespace(), datetime.now(UTC), recursive=self.recursive)
+        except ManifestError as problem:
+            raise click.ClickException(str(problem)) from problem
+        for sentence in found.skipped:
+            say(sentence)
+        for identity, place in found.places.items():
+            if identity.kind not in RUN:
+                say(f"{place}: {identity} is left alone: this command does nothing to a {identity.kind} yet.")
+        return found
+
+    def local_home(self) -> LocalHome:
+        """Return the home that the files make, its Connections leading where they shall."""
+        home = LocalHome(self.manifests(), _tell_warning, self.secrets)
+        reached_at(home, self.servers)
+        return home
+
+    def planned(self, *, force: bool) -> list[Outcome]:
+        """Return what would become of the objects in the files."""
+        if self.is_local:
+            home = self.local_home()
+            return run_over(home, home.declared, progress=LOOKED_AT)
+        return self._planned_in_cluster(force=force)
+
+    def applied(self, *, force: bool, seconds: float, told: Told) -> list[Outcome]:
+        """Make it so, and return what became of the objects in the files; `told` hears of each as it is done."""
+        if self.is_local:
+            home = self.local_home()
+            return run_over(home, home.declared, progress="Applied", told=told, seconds=seconds)
+        from penstock_operator.cli import cluster, cluster_apply  # noqa: PLC0415 - a second of imports
+
+        manifests = self.manifests()
+        return cluster.in_cluster(
+            lambda client: cluster_apply.apply_and_wait(client, manifests, force=force, seconds=seconds, told=told)
+        )
+
+    def objects(self, kinds: Sequence[Kind]) -> Sequence[Mapping[str, Any]]:
+        """Return the objects of these kinds with their status."""
+        if self.is_local:
+            home = self.local_home()
+            found = objects(home.contents, run_over(home, home.declared, progress=LOOKED_AT))
+            return [each for each in found if each["kind"] in {kind.name for kind in kinds}]
+        from penstock_operator.cli import cluster  # noqa: PLC0415 - a second of imports
+
+        namespace = None if self.everywhere else self._default_namespace()
+        return cluster.in_cluster(lambda client: cluster.objects_in(client, [kind.name for kind in kinds], namespace))
+
+    def examine_cluster(self, found: Found, work: Callable[[LocalHome], Awaitable[None]]) -> None:
+        """Look at a cluster, then do something with what a namespace of it declares, or all of them."""
+        from penstock_operator.cli import cluster, cluster_checkup  # noqa: PLC0415 - a second of imports
+
+        namespace = None if self.everywhere else self._default_namespace()
+
+        async def working(client: "ApiClient") -> None:
+            async for finding in cluster_checkup.examine_cluster(client, namespace or DEFAULT_NAMESPACE):
+                found(finding)
+            home = cluster.ClusterHome(client, Manifests(), _tell_warning, self.secrets)
+            home.lay(await cluster.objects_in(client, RUN, namespace))
+            await work(home)
+
+        cluster.in_cluster(working)
+
+    def _planned_in_cluster(self, *, force: bool) -> list[Outcome]:
+        from penstock_operator.cli import cluster  # noqa: PLC0415 - a second of imports
+
+        manifests = self.manifests()
+
+        async def plan(client: "ApiClient") -> list[Outcome]:
+            made, refused = await cluster.applied(client, manifests, dry_run=True, force=force)
+            home = cluster.ClusterHome(client, manifests, _tell_warning, self.secrets)
+            home.lay(await cluster.all_around(client, list(made)))
+            home.lay(made.values())
+            reached_at(home, self.servers)
+            return refused + await over(home, [each for each in manifests.contents if each in made], progress=LOOKED_AT)
+
+        return cluster.in_cluster(plan)
+
+    def _default_namespace(self) -> str:
+        """Return the namespace that is meant where none is named, as kubectl finds it."""
+        if self.namespace or self.is_local:
+            return self.namespace or DEFAULT_NAMESPACE
+        from penstock_operator.storage.access import current_namespace  # noqa: PLC0415 - a second of imports
+
+        return current_namespace() or DEFAULT_NAMESPACE
+
+
+LOOKED_AT = "Looked at"
+
+
+def _tell_warning(declared: Declared, note: Note) -> None:
+    if note.is_warning:
+        say(f"{declared.identity}: {note.message}")
+
+
+OPTIONS = (
+    click.option(
+        "--filename",
+        "-f",
+        "files",
+        multiple=True,
+        metavar="PATH",
+        help="A file or folder with manifests, or - for standard input. May be given more than once.",
+    ),
+    click.option("--recursive", "-R", is_flag=True, help="Read what is in folders of folders, too."),
+    click.option(
+        "--namespace",
+        "-n",
+        metavar="NAMESPACE",
+        help="The namespace of what names none; in a cluster by default that of the kubeconfig's context.",
+    ),
+    click.option(
+        "--all-namespaces", "-A", "everywhere", is_flag=True, help="Show a cluster's objects of all namespaces."
+    ),
+    click.option(
+        "--secrets",
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Where Secrets are that no manifest holds: the files DIR/NAME/KEY.",
+    ),
+    click.option(
+        "--server",
+        "servers",
+        multiple=True,
+        metavar="URL",
+        help="Reach NATS here, whatever the Connections say. May be given more than once.",
+    ),
+    click.option(
+        "--home",
+        type=click.Choice([home.value for home in HomeName]),
+        help="Where objects live; by default local where -f is given, and kubernetes otherwise.",
+    ),
+)
+
+
+force_option = click.option(
+    "--force-conflicts", is_flag=True, help="In a cluster, take over fields that somebody else has said."
+)
+
+
+def source_options(*, needs_files: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command these options, as one argument `sources`."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_sources(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - click's
+            names = ("files", "recursive", "namespace", "everywhere", "secrets", "servers")
+            chosen = {name: given.pop(name) for name in names}
+            home = _home(given.pop("home"), chosen["files"], needs_files=needs_files)
+            return command(*args, sources=Sources(home=home, **chosen), **given)
+
+        for option in reversed(OPTIONS):
+            with_sources = option(with_sources)
+        return with_sources
+
+    return decorate
+
+
+def _home(wanted: str | None, files: tuple[str, ...], *, needs_files: bool) -> HomeName:
+    if needs_files and not files:
+        raise click.UsageError("Say which manifests are meant: -f PATH, or -f - for standard input.")
+    if wanted is None:
+        return HomeName.LOCAL if files else HomeName.KUBERNETES
+    home = HomeName(wanted)
+    if home is HomeName.LOCAL and not files:
+        raise click.UsageError("The local home is made of manifests: say which, with -f PATH.")
+    return home

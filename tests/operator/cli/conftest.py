@@ -1,0 +1,22 @@
+"""What tests of commands share: a server of the test process's own, and a folder of manifests that leads there."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.operator.cli.commands import Declared
+from tests.testbed.nats.server import NatsServer
+from tests.testbed.nats.shared import SharedServers
+
+
+@pytest.fixture
+def server(shared_servers: SharedServers) -> NatsServer:
+    """The newest server, shared between tests: they name streams after themselves (`fresh_name`)."""
+    return shared_servers.get("2.15")
+
+
+@pytest.fixture
+def declared(tmp_path: Path, server: NatsServer) -> Declared:
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    return Declared(folder, server.url)

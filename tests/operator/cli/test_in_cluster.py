@@ -1,0 +1,212 @@
+"""Commands against a cluster: `get` and `lag` from statuses, `plan` by a dry run; each as a process of its own."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock_operator.resources import STREAM, definition
+from penstock_operator.storage.review import contains
+from tests.operator.cli.commands import Declared, stream_names
+from tests.operator.running import running_operator
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.control_plane import ControlPlane
+from tests.testbed.nats.server import NatsServer
+
+PENSTOCK = Path(sys.executable).parent / "penstock"
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(penstock_namespace: Namespace) -> Run:
+    """Run a command with the kubeconfig of the test's namespace."""
+    environment = {**os.environ, "KUBECONFIG": str(penstock_namespace.kubeconfig)}
+
+    def running(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([PENSTOCK, *arguments], capture_output=True, text=True, check=False, env=environment)
+
+    return running
+
+
+def set_status(namespace: Namespace, kind: str, name: str, **status: Any) -> None:  # noqa: ANN401 - a status
+    """Say what the operator would say."""
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "InSync",
+        "message": "It is as declared.",
+        "lastTransitionTime": "2026-01-31T12:00:00Z",
+        "observedGeneration": 1,
+    }
+    patch = json.dumps({"status": {"conditions": [ready], **status}})
+    namespace.kubectl("patch", kind, name, "--subresource=status", "--type=merge", f"--patch={patch}")
+
+
+def test_get_and_lag_tell_what_the_operator_says(
+    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
+) -> None:
+    declared.stream("orders", name=fresh_name)
+    declared.consumer("etl", "orders")
+    penstock_namespace.kubectl("apply", f"--filename={declared.folder}")
+    set_status(penstock_namespace, "stream", "orders", messages=12_345, bytes=2**31)
+    set_status(
+        penstock_namespace, "consumer", "etl", streamName=fresh_name, consumerName="etl", pending=7, ackPending=2
+    )
+    got = run("get")
+    assert got.returncode == 0
+    rows = [line.split("   ") for line in got.stdout.splitlines()]
+    cells = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    assert cells[1][:5] == ["Connection", penstock_namespace.name, "nats", "Unknown", "-"]
+    assert cells[2][:5] == ["Stream", penstock_namespace.name, "orders", "True", "InSync"]
+    assert cells[2][6] == "12,345 messages, 2.0 GiB"
+    lag = json.loads(run("lag", "etl", "-o", "json").stdout)
+    assert lag["consumers"] == [
+        {
+            "namespace": penstock_namespace.name,
+            "name": "etl",
+            "streamName": fresh_name,
+            "consumerName": "etl",
+            "pending": 7,
+            "ackPending": 2,
+            "state": "Ready",
+        }
+    ]
+    [found] = json.loads(run("get", "stream", "orders", "-o", "json").stdout)["items"]
+    assert (found["kind"], found["spec"]["name"]) == ("Stream", fresh_name)
+    assert "managedFields" not in found["metadata"]
+    assert fresh_name in run("get", "streams", "-A", "-o", "json").stdout
+
+
+def test_a_plan_takes_from_the_cluster_what_the_files_do_not_have_and_writes_nothing(
+    run: Run, penstock_namespace: Namespace, declared: Declared, server: NatsServer, fresh_name: str
+) -> None:
+    penstock_namespace.kubectl("apply", f"--filename={declared.folder}")
+    (declared.folder / "Connection-nats.yaml").unlink()
+    declared.stream("orders", name=fresh_name)
+    declared.consumer("etl", "orders")
+    outcome = run("plan", "-f", declared.folder, "--home", "kubernetes")
+    assert outcome.stdout.splitlines()[-1] == "2 to create"
+    assert outcome.returncode == 0
+    assert fresh_name not in stream_names(server.url)
+    assert "orders" not in penstock_namespace.kubectl("get", "streams", "--output=name")
+
+
+def test_a_plan_sees_a_conflict_with_what_the_cluster_has(
+    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
+) -> None:
+    declared.stream("first", name=fresh_name)
+    penstock_namespace.kubectl("apply", f"--filename={declared.folder}")
+    declared.stream("second", name=fresh_name)
+    outcome = run("plan", "-f", declared.folder, "--home", "kubernetes", "-o", "json")
+    changes = {each["name"]: each["change"] for each in json.loads(outcome.stdout)["objects"]}
+    assert changes == {"first": "create", "second": "conflict"}
+    assert outcome.returncode == 1
+
+
+def test_what_the_api_server_refuses_is_told_in_its_words(
+    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
+) -> None:
+    declared.stream("orders", name=fresh_name)
+    penstock_namespace.kubectl("apply", f"--filename={declared.folder}")
+    penstock_namespace.kubectl("delete", "--wait=false", "stream/orders")
+    manifest = declared.folder / "Stream-orders.yaml"
+    manifest.write_text(manifest.read_text().replace("name: orders", "name: orders\n  namespace: nowhere"))
+    outcome = run("plan", "-f", manifest, "--home", "kubernetes")
+    assert outcome.returncode == 1
+    assert "refused" in outcome.stdout
+    assert 'namespaces "nowhere" not found' in outcome.stdout
+
+
+def test_apply_waits_for_the_operator_and_says_if_it_does_not_come(
+    run: Run, penstock_namespace: Namespace, declared: Declared
+) -> None:
+    declared.stream("orders")
+    outcome = run("apply", "-f", declared.folder, "--home", "kubernetes", "--timeout", "1")
+    assert outcome.returncode == 1
+    assert "The operator has not looked at it within 1 s." in outcome.stdout
+    assert "stream.penstock.dev/orders" in penstock_namespace.kubectl("get", "streams", "--output=name")
+    for kind, name in (("stream", "orders"), ("connection", "nats")):
+        set_status(penstock_namespace, kind, name)
+    again = run("apply", "-f", declared.folder, "--home", "kubernetes")
+    assert again.stdout.splitlines()[-1] == "1 unchanged"
+    assert again.returncode == 0
+
+
+def test_the_operator_does_what_is_applied_and_then_no_plan_has_anything_to_do(
+    run: Run, penstock_namespace: Namespace, declared: Declared, server: NatsServer, fresh_name: str
+) -> None:
+    declared.stream("orders", name=fresh_name)
+    declared.consumer("etl", "orders")
+    in_cluster = ("-f", declared.folder, "--home", "kubernetes")
+    with running_operator(penstock_namespace.kubeconfig, "--namespace", penstock_namespace.name) as operator:
+        operator.wait_ready()
+        made = run("apply", *in_cluster)
+        assert made.returncode == 0, made.stdout
+        assert made.stdout.splitlines()[-1] == "2 created"
+        assert fresh_name in stream_names(server.url)
+        again = run("plan", *in_cluster, "--detailed-exitcode")
+        assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "2 unchanged")
+        assert run("apply", *in_cluster).stdout.splitlines()[-1] == "2 unchanged"
+        declared.stream("orders", name=fresh_name, storage="Memory")
+        refused = run("apply", *in_cluster, "--timeout", "5")
+        assert refused.returncode == 1
+        assert "refused" in refused.stdout
+
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: penstock-0, labels: {app.kubernetes.io/name: penstock}}
+spec:
+  serviceAccountName: penstock
+  containers: [{name: operator, image: penstock}]
+"""
+
+
+def findings(run: Run) -> dict[str, dict[str, str]]:
+    return {each["what"]: each for each in json.loads(run("doctor", "-o", "json").stdout)["findings"]}
+
+
+def test_doctor_looks_at_definitions_at_the_operator_and_at_its_rights(
+    run: Run, penstock_namespace: Namespace, declared: Declared, server: NatsServer
+) -> None:
+    penstock_namespace.kubectl("apply", f"--filename={declared.folder}")
+    penstock_namespace.kubectl("create", "serviceaccount", "penstock")
+    penstock_namespace.kubectl("create", "--filename=-", stdin=POD)
+    found = findings(run)
+    assert {found[kind]["verdict"] for kind in ("Connection", "Stream", "Consumer")} == {"good"}
+    assert found["operator"]["verdict"] == "bad"
+    assert "0 of " in found["operator"]["sentence"]
+    assert found["rights"]["verdict"] == "bad"
+    assert "list streams.penstock.dev" in found["rights"]["sentence"]
+    assert found[server.url]["verdict"] == "good"
+
+
+def test_a_definition_of_another_version_is_told_from_ours() -> None:
+    ours = definition(STREAM)["spec"]
+    older = copy.deepcopy(ours)
+    del older["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["subjects"]
+    assert contains(ours, ours)
+    assert not contains(older, ours)
+
+
+def test_without_a_cluster_there_is_a_hint(tmp_path: Path) -> None:
+    environment = {**os.environ, "KUBECONFIG": str(tmp_path / "none")}
+    outcome = subprocess.run([PENSTOCK, "get"], capture_output=True, text=True, check=False, env=environment)
+    assert outcome.returncode == 1
+    assert "Error: No way to a Kubernetes cluster was found: " in outcome.stderr
+    assert "hint: set KUBECONFIG" in outcome.stderr
+
+
+def test_a_cluster_without_our_kinds_is_told_how_to_learn_them(own_control_plane: ControlPlane) -> None:
+    environment = {**os.environ, "KUBECONFIG": str(own_control_plane.kubeconfig)}
+    outcome = subprocess.run([PENSTOCK, "get"], capture_output=True, text=True, check=False, env=environment)
+    assert outcome.returncode == 1
+    assert "hint: install the definitions: penstock crds | kubectl apply --server-side -f -" in outcome.stderr

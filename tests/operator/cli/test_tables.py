@@ -1,0 +1,42 @@
+"""Tables: aligned, one line per row, whatever stands in a cell."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock_operator.cli.tables import Column, lines, width
+
+COLUMNS = (Column("STREAM"), Column("PENDING", right=True), Column("STATE"))
+
+
+def test_columns_are_aligned_and_numbers_keep_right() -> None:
+    rows = [("orders", "12,345", "ready"), ("a-long-name", "7", "")]
+    assert lines(COLUMNS, rows) == [
+        "STREAM        PENDING   STATE",
+        "orders         12,345   ready",
+        "a-long-name         7",
+    ]
+
+
+def test_a_table_without_rows_has_its_headings() -> None:
+    assert lines(COLUMNS, []) == ["STREAM   PENDING   STATE"]
+
+
+def test_wide_letters_take_two_columns_and_accents_none() -> None:
+    assert lines((Column("A"), Column("B")), [("注文", "x"), ("e\u0301", "y")]) == [
+        "A      B",
+        "注文   x",
+        "e\u0301      y",
+    ]
+
+
+@given(st.lists(st.tuples(st.text(), st.text(), st.text()), max_size=5))
+def test_no_cell_breaks_a_line_or_paints(rows: list[tuple[str, str, str]]) -> None:
+    table = lines(COLUMNS, rows)
+    assert len(table) == len(rows) + 1
+    assert not any("\x1b" in line or "\n" in line or "\r" in line for line in table)
+
+
+@given(st.lists(st.tuples(st.text("ab注", max_size=9), st.text("12,", min_size=1, max_size=9)), max_size=5))
+def test_numbers_end_at_one_edge(rows: list[tuple[str, str]]) -> None:
+    table = lines((Column("NAME"), Column("NUMBER", right=True)), rows)
+    assert len({width(line) for line in table}) == 1
