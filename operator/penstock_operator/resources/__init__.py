@@ -1,7 +1,7 @@
 """The kinds that users declare: one pydantic model each, from which everything else about the kind is made.
 
 Pure: values in, values out. The models validate manifests; schema.py turns them into what the API server wants;
-definition.py puts that into a CustomResourceDefinition. Called by the command line, and later by both homes.
+definition.py puts that into a CustomResourceDefinition. Called by the command line, and by both homes.
 """
 
 from penstock_operator.resources.conditions import fact_names

@@ -11,7 +11,6 @@ from penstock_operator.plan.decision import Finalizer, Next
 from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.resources import ConnectionSpec
-from penstock_operator.resources.management import FINALIZER
 from penstock_operator.resources.references import NamespacesFrom
 from penstock_operator.services.nats.material import secret_names
 from penstock_operator.services.workshop import Workshop
@@ -38,10 +37,9 @@ async def look_after(shop: Workshop, declared: Declared) -> Next:
 async def _write_finalizer(shop: Workshop, declared: Declared, wanted: Finalizer) -> Declared:
     match wanted:
         case Finalizer.ADD_FIRST:
-            return await shop.write_finalizers(declared, [*declared.finalizers, FINALIZER])
+            return await shop.hold(declared)
         case Finalizer.REMOVE:
-            rest = [finalizer for finalizer in declared.finalizers if finalizer != FINALIZER]
-            return await shop.write_finalizers(declared, rest)
+            return await shop.let_go(declared)
         case Finalizer.AS_IS:
             return declared
 

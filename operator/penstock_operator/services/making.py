@@ -19,7 +19,6 @@ from penstock_operator.plan.reconcile import plan, plan_after
 from penstock_operator.plan.surroundings import Missing, Observed, Present, Surroundings, Waiting
 from penstock_operator.plan.warnings import warnings_across
 from penstock_operator.resources import CONSUMER, QUEUE_GROUP, StreamSpec
-from penstock_operator.resources.management import FINALIZER
 from penstock_operator.resources.translation import stream_config
 from penstock_operator.services.links import Link
 from penstock_operator.services.workshop import Workshop
@@ -45,12 +44,11 @@ async def look_after(shop: Workshop, declared: Declared) -> Next:
     target = found if isinstance(found, Target) else None
     decided = plan(declared, around)
     if decided.finalizer is Finalizer.ADD_FIRST:
-        declared = await shop.write_finalizers(declared, [*declared.finalizers, FINALIZER])
+        declared = await shop.hold(declared)
     done, observed = await _carry_out(shop, decided, target, around.observed)
     shop.seen.note(declared.identity, observed if target else None)
     if done.finalizer is Finalizer.REMOVE:
-        rest = [finalizer for finalizer in declared.finalizers if finalizer != FINALIZER]
-        declared = await shop.write_finalizers(declared, rest)
+        declared = await shop.let_go(declared)
     await _say(shop, declared, done, observed, target, acted=decided.action is not None)
     return done.next
 

@@ -16,6 +16,7 @@ from penstock_operator.plan.dependencies import Resolved, depends_on, resolve
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Waiting
 from penstock_operator.resources import CONNECTION, STREAM, ConsumerSpec, Kind, StreamSpec
+from penstock_operator.resources.management import FINALIZER
 from penstock_operator.services.home import Home
 from penstock_operator.services.leading import Leadership
 from penstock_operator.services.links import Links
@@ -66,7 +67,16 @@ class Workshop:
         for note in notes:
             await self.telling.tell(declared, note)
 
-    async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> Declared:
+    async def hold(self, declared: Declared) -> Declared:
+        """Put our finalizer on an object, before there is anything on a server that has to go with it."""
+        return await self._write_finalizers(declared, [*declared.finalizers, FINALIZER])
+
+    async def let_go(self, declared: Declared) -> Declared:
+        """Take our finalizer off an object: nothing has to go before it any more."""
+        others = [finalizer for finalizer in declared.finalizers if finalizer != FINALIZER]
+        return await self._write_finalizers(declared, others)
+
+    async def _write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> Declared:
         async with self.leadership.held():
             version = await self.home.write_finalizers(declared, finalizers)
         self._remember(declared, version, finalizers=tuple(finalizers))
