@@ -51,9 +51,24 @@ async def _keep(shop: Workshop, declared: Declared, spec: ConnectionSpec) -> Lin
         secrets = {name: await shop.home.secret(identity.namespace, name) for name in secret_names(spec)}
     except RefusedError as refusal:
         return Failing(Reason.SECRET_NOT_FOUND, f"A Secret cannot be read: {refusal}")
-    if not (declared.deleting and None in secrets.values()):  # deleted with it, and it is still needed
+    are_complete = None not in secrets.values()
+    if are_complete:
+        shop.without_secret.discard(identity)
+    if are_complete or _is_gone_for_good(shop, declared):
         shop.links.keep(identity, spec, secrets)
     return shop.links.state(identity)
+
+
+def _is_gone_for_good(shop: Workshop, declared: Declared) -> bool:
+    """Tell whether a Secret that is not there ends the link: not if it went with its Connection, which is needed still.
+
+    That may be shown a moment later than the Secret's end, so an open link is closed at the second look only.
+    """
+    if declared.deleting:
+        return False
+    is_second_look = declared.identity in shop.without_secret
+    shop.without_secret.add(declared.identity)
+    return is_second_look or shop.links.link(declared.identity) is None
 
 
 async def _know_namespaces(shop: Workshop, declared: Declared, spec: ConnectionSpec) -> None:
