@@ -147,9 +147,9 @@ async def ready(raw: Raw, name: str, *payloads: bytes, **config: Any) -> str:  #
     return f"{name}.c"
 
 
-async def until_waiting(raw: Raw, of: str, count: int) -> None:
+async def until_waiting(raw: Raw, of: str, count: int, *, seconds: float = ANSWER_SECONDS) -> None:
     """Return once so many pulls are open at a consumer: it takes them in, and lets them go, in its own time."""
-    async with asyncio.timeout(ANSWER_SECONDS):
+    async with asyncio.timeout(seconds):
         while (await raw.consumer(of))["num_waiting"] != count:
             pass
 

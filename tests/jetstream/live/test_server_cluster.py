@@ -3,16 +3,19 @@
 No client library of ours is in this: requests go out, and answers come in, as they are (tests/jetstream/raw.py).
 """
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.jetstream.raw import MILLISECOND, connected, sequence, status, until_waiting
+from tests.jetstream.raw import MILLISECOND, Pull, Raw, connected, sequence, status, until_waiting
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.server import NatsServer
 
 LATER = 10_000 * MILLISECOND
+ARRIVAL_SECONDS = 1
+"""In which a pull is at its consumer, or lost."""
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +56,25 @@ async def test_information_on_a_consumer_comes_from_its_leader_whichever_node_is
         assert consumer_of(node, f"{fresh_name}c")["num_pending"] == (15 if node is leader else 0)
 
 
+async def open_pull(raw: Raw, of: str) -> Pull:
+    """Return a pull that a consumer's leader holds open.
+
+    A young consumer may not be reachable from every node yet, or be led by another node in the next moment: pulls get
+    lost then, by rights. So this one is made anew until the leader tells of it.
+    """
+    while True:
+        pull = await raw.pull(of, expires=LATER)
+        with contextlib.suppress(TimeoutError):
+            await until_waiting(raw, of, 1, seconds=ARRIVAL_SECONDS)
+            return pull
+        await pull.give_up()
+
+
 async def test_a_pull_is_told_of_a_new_leader_but_not_what_it_leaves(cluster: NatsCluster, fresh_name: str) -> None:
     async with connected(**cluster.connect_arguments()) as raw:
         await raw.make_stream(fresh_name, num_replicas=3)
         await raw.make_consumer(f"{fresh_name}.c")
-        pull = await raw.pull(f"{fresh_name}.c", expires=LATER)
-        await until_waiting(raw, f"{fresh_name}.c", 1)
+        pull = await open_pull(raw, f"{fresh_name}.c")
         cluster.step_down_consumer(fresh_name, "c")
         answer = await pull.next()
         assert status(answer) == "409 Leadership Change"
