@@ -12,8 +12,9 @@ from bench.reconciling.client import KINDS, Client
 from bench.reconciling.place import Place
 from penstock_jetstream import Connection, JetStream
 
-SETTLE_SECONDS = 20
-"""What was begun when the last object became Ready, and a first periodic look, may still write."""
+SETTLE_SECONDS = 70
+"""What was begun when the last object became Ready may still write, and so may the first periodic looks: a Connection
+tells how many streams its account has, and is looked at once a minute."""
 IDLE_SECONDS = 60
 MILLISECONDS = 1000
 
