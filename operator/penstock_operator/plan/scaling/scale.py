@@ -1,0 +1,90 @@
+"""The decision: how many workers there shall be.
+
+Enough to keep up with what comes in, and to be done with what waits within the time that is wanted:
+
+    workers = (arrivals + waiting / targetDrain) / what one worker can do
+
+What one can do is learned (service.py). At least one while anything waits or is held, and never fewer than hold what is
+being worked on. None only once there has been nothing, neither waiting nor held, for `idle`. A reading that is missing,
+or a worker that does not answer, takes nobody away. Every bound has a word, and each step a sentence.
+
+Pure. Does not know pods or processes, nor which worker goes.
+"""
+
+import math
+from dataclasses import replace
+
+from penstock_operator.plan.scaling import steps
+from penstock_operator.plan.scaling.decision import Decision, Why
+from penstock_operator.plan.scaling.limits import Limits
+from penstock_operator.plan.scaling.memory import Memory
+from penstock_operator.plan.scaling.observation import Observation, Reading
+from penstock_operator.plan.scaling.service import messages_per_second
+from penstock_operator.plan.scaling.stabilization import remembered, stabilized
+from penstock_operator.plan.scaling.words import sentence
+
+RATES = 2
+"""How many rates of arrivals are looked at, each from one reading to the next."""
+Wanted = tuple[int, Why]
+
+
+def scale(limits: Limits, seen: Observation, memory: Memory) -> Decision:
+    """Decide how many workers there shall be."""
+    if seen.reading is None:
+        workers = max(seen.workers, limits.min_workers)
+        return Decision(workers, Why.UNKNOWN, sentence(Why.UNKNOWN, seen, limits, workers), memory)
+    memory = steps.judged(_learned(memory, seen, seen.reading), seen)
+    wanted, why = _bounded(limits, seen, memory, *_needed(limits, seen, seen.reading, memory))
+    memory = remembered(memory, limits, seen.now, wanted)
+    workers = stabilized(memory, limits, seen, wanted)
+    if workers != wanted:
+        why = Why.STABILIZING
+    memory = steps.noted(memory, seen, workers)
+    return Decision(workers, why, sentence(why, seen, limits, workers), memory)
+
+
+def _learned(memory: Memory, seen: Observation, reading: Reading) -> Memory:
+    newest = reading.arrivals_since(memory.reading) if memory.reading else None
+    arrivals = memory.arrivals if newest is None else (*memory.arrivals, newest)[-RATES:]
+    is_empty = reading.is_empty and not seen.held and not seen.unheard
+    empty_since = (seen.now if memory.empty_since is None else memory.empty_since) if is_empty else None
+    return replace(memory, reading=reading, arrivals=arrivals, empty_since=empty_since)
+
+
+def _needed(limits: Limits, seen: Observation, reading: Reading, memory: Memory) -> Wanted:
+    if memory.empty_since is not None:
+        if not seen.workers or seen.now - memory.empty_since >= limits.idle:
+            return 0, Why.IDLE
+        return 1, Why.NOT_IDLE_YET
+    waiting = reading.pending + max(0, reading.ack_pending - seen.held)  # with one that is gone, and to come again
+    each = messages_per_second(seen.work, limits.batch, limits.in_flight)
+    to_do = math.ceil((_arrivals(memory) + waiting / limits.target_drain) / each - _NEARLY)
+    most = math.ceil((waiting + seen.held) / limits.batch)
+    """No worker without a message: a second one would wait, or split what one does at once."""
+    return max(1, min(to_do, max(1, most)), _holding(limits, seen)), Why.WORK
+
+
+_NEARLY = 1e-9
+"""What is one worker's work by all but a rounding error is not two workers'."""
+
+
+def _arrivals(memory: Memory) -> float:
+    """Return what comes in each second. What came once is a burst, which waits already; only what goes on is a rate."""
+    return min(memory.arrivals) if len(memory.arrivals) == RATES else 0
+
+
+def _holding(limits: Limits, seen: Observation) -> int:
+    """Return how many workers it takes to hold what is being worked on, and those that do not say what they hold."""
+    return math.ceil(seen.held / (limits.batch * limits.in_flight)) + seen.unheard
+
+
+def _bounded(limits: Limits, seen: Observation, memory: Memory, wanted: int, why: Why) -> Wanted:
+    if wanted < limits.min_workers:
+        return limits.min_workers, Why.MINIMUM
+    bounds = [(limits.max_workers, Why.MAXIMUM), (limits.fed, Why.MAX_ACK_PENDING)]
+    if limits.quota is not None:
+        bounds.append((limits.quota, Why.QUOTA))
+    if memory.futile and seen.now < memory.futile.until:
+        bounds.append((memory.futile.workers, Why.FUTILE))
+    bound, its_why = min(bounds, key=lambda each: each[0])
+    return (max(bound, limits.min_workers), its_why) if wanted > bound else (wanted, why)

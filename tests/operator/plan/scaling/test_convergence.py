@@ -1,0 +1,67 @@
+"""What the decisions come to over time, on a queue group as simple as can be."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from penstock_operator.plan.scaling import Decision, Why
+from tests.operator.plan.scaling.group import Group, limits, only_until, steady
+
+HOUR = 3600.0
+
+
+def numbers(decisions: Sequence[Decision]) -> list[int]:
+    return [decision.workers for decision in decisions]
+
+
+def changes(decisions: Sequence[Decision]) -> int:
+    found = numbers(decisions)
+    return sum(before != after for before, after in pairwise(found))
+
+
+def test_under_a_steady_load_the_number_settles_and_stays() -> None:
+    """Each worker does 500 a second with full batches: three are enough for 1200."""
+    group = Group(limits(), steady(1200))
+    decisions = list(group.run(HOUR))
+    assert changes(decisions[40:]) <= 2, numbers(decisions)
+    assert 3 <= decisions[-1].workers <= 4
+    assert group.pending < 30 * 1200
+
+
+def test_a_trickle_is_one_workers_work_however_many_there_were() -> None:
+    group = Group(limits(), steady(5))
+    group.pending = 100_000
+    decisions = list(group.run(HOUR))
+    assert max(numbers(decisions)) > 3
+    assert decisions[-1].workers == 1, numbers(decisions)
+
+
+def test_a_spike_is_done_in_about_the_wanted_time_and_then_all_go() -> None:
+    group = Group(limits(), steady(0))
+    group.pending = 60_000
+    decisions = list(group.run(30 * 60))
+    assert group.settled == 60_000
+    assert max(numbers(decisions)) <= 8
+    assert decisions[-1].workers == 0
+    assert changes(decisions) <= 6, numbers(decisions)
+
+
+def test_what_runs_is_done_before_its_workers_go() -> None:
+    group = Group(limits(), only_until(600, 2000))
+    list(group.run(HOUR))
+    assert group.settled == 600 * 2000
+
+
+def test_a_wall_that_workers_share_is_noticed() -> None:
+    """A database takes 800 a second: two workers reach that, twenty would only hold connections."""
+    group = Group(limits(), lambda now: 700 if now < 600 else 5000, wall=800)
+    decisions = list(group.run(HOUR))
+    walled = [decision for decision in decisions if decision.why is Why.FUTILE]
+    assert len(walled) > len(decisions) / 2, numbers(decisions)
+    assert max(numbers(walled)) < 10, numbers(decisions)
+
+
+def test_a_wall_is_tried_less_and_less_often() -> None:
+    group = Group(limits(), lambda now: 700 if now < 600 else 5000, wall=800)
+    found = numbers(list(group.run(8 * HOUR)))
+    tries = sum(before < after == 20 for before, after in pairwise(found))
+    assert 2 <= tries <= 8, found
