@@ -38,8 +38,17 @@ def stream_config(spec: StreamSpec, name: str) -> dict[str, Any]:
 def consumer_config(spec: ConsumerSpec, name: str) -> dict[str, Any]:
     """Return what is to be sent to the server; a field that is left out shall have the server's default."""
     config = config_of(spec, CONSUMER.fields, CONSUMER.always_sent)
-    named = {**config, "durable_name": spec.name or name, "name": spec.name or name}
+    named = {**_with_single_filter(config), "durable_name": spec.name or name, "name": spec.name or name}
     return named if _waits(named) else {name: value for name, value in named.items() if name != "ack_wait"}
+
+
+def _with_single_filter(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Say one filter as other clients do: only so it stands in the request's subject, where permissions may look."""
+    filters = config.get("filter_subjects") or ()
+    if len(filters) != 1:
+        return config
+    others = {name: value for name, value in config.items() if name != "filter_subjects"}
+    return {**others, "filter_subject": filters[0]}
 
 
 def _waits(config: Mapping[str, Any]) -> bool:

@@ -10,11 +10,14 @@ from penstock_operator.plan.connections import Connected
 from penstock_operator.plan.decision import Create, Delete, Failure, Pause, Recreate, Update
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Missing, Place, Present, Unknown
+from penstock_operator.resources import ConsumerSpec
+from penstock_operator.resources.translation import consumer_config
 from penstock_operator.services.links import Link
 from penstock_operator.services.nats.permissions import (
     FEATURES,
     Feature,
     Permission,
+    Verb,
     permissions,
     server_configuration,
 )
@@ -29,7 +32,8 @@ LOGIN = {"auth": {"userPasswordSecretRef": {"name": "user"}}}
 SECRETS = {"user": {"username": USER.encode(), "password": PASSWORD.encode()}}
 
 STREAM = {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"}
-FILTERED = {"durable_name": "etl", "name": "etl", "ack_policy": "explicit", "filter_subject": "orders.new.eu"}
+ETL = {"streamRef": {"name": "orders"}, "filterSubjects": ["orders.new.eu"]}
+FILTERED = consumer_config(ConsumerSpec.model_validate(ETL), "etl")
 
 
 def start_with(start_nats: StartNats, granted: Collection[Permission], **options: str | None) -> NatsServer:
@@ -98,6 +102,19 @@ async def test_a_request_that_is_not_allowed_fails_with_a_sentence_that_names_th
         for each in refused:
             assert f'Permissions Violation for Publish to "{literal}.' in each.message
             assert "Allow this user to publish there." in each.message
+
+
+async def test_a_user_may_be_held_to_one_consumer_with_one_filter(start_nats: StartNats) -> None:
+    """As docs/permissions.md says."""
+    narrow = Permission(Feature.CONSUMERS, Verb.PUBLISH, "$JS.API.CONSUMER.CREATE.ORDERS.etl.orders.new.eu")
+    wide = "$JS.API.CONSUMER.CREATE.>"
+    async with let_in(start_with(start_nats, [narrow if each.subject == wide else each for each in ALL])) as kept:
+        link = await kept.connected()
+        await link.carry_out(Place(link.account, "ORDERS"), Create(STREAM))
+        consumer = Place(link.account, "ORDERS", "etl")
+        assert not isinstance(await link.carry_out(consumer, Create(FILTERED)), Failure)
+        other = {**FILTERED, "filter_subject": "orders.new.us"}
+        assert isinstance(await link.carry_out(consumer, Update(other)), Failure)
 
 
 async def test_what_is_not_allowed_passes_when_it_is_allowed(start_nats: StartNats) -> None:

@@ -125,6 +125,22 @@ def test_a_consumer_is_durable_and_acknowledged_unless_it_says_otherwise() -> No
     assert consumer_config(none, "etl") == {"durable_name": "other", "name": "other", "ack_policy": "none"}
 
 
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ([], {}),
+        (["orders.new"], {"filter_subject": "orders.new"}),
+        (["orders.new", "orders.old"], {"filter_subjects": ["orders.new", "orders.old"]}),
+    ],
+    ids=["none", "one", "two"],
+)
+def test_a_single_filter_is_said_where_permissions_can_see_it(filters: list[str], said: Json) -> None:
+    config = consumer_config(
+        ConsumerSpec.model_validate({"streamRef": {"name": "s"}, "filterSubjects": filters}), "etl"
+    )
+    assert {name: value for name, value in config.items() if name.startswith("filter")} == said
+
+
 def test_what_is_visible_only_as_a_default_does_not_stand_against_backoff() -> None:
     spec = ConsumerSpec.read({**consumer_rows.SMALLEST, "backoff": ["1s", "1m"]})
     assert "ack_wait" not in consumer_config(spec, "etl")
