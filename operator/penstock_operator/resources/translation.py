@@ -5,7 +5,7 @@ field's type (spelling.py). Knows the rest: names, and where two of the server's
 what differs between two of either (penstock_jetstream.config does).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock_jetstream.config import CONSUMER, STREAM, Facts, Table
@@ -44,7 +44,7 @@ def consumer_config(spec: ConsumerSpec, name: str) -> dict[str, Any]:
 
 def _with_single_filter(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say one filter as other clients do: only so it stands in the request's subject, where permissions may look."""
-    filters = config.get("filter_subjects") or ()
+    filters: Sequence[str] = config.get("filter_subjects") or ()
     if len(filters) != 1:
         return config
     others = {name: value for name, value in config.items() if name != "filter_subjects"}

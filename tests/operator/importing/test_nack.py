@@ -155,7 +155,7 @@ def test_an_account_becomes_a_connection_with_its_secrets() -> None:
     account = nacks(
         "Account",
         "a",
-        servers=["nats://nats:4222"],
+        servers=["nats://nats.nats:4222"],
         creds={"secret": {"name": "nats-user"}, "file": "user.creds"},
         tls={"secret": {"name": "nats-tls"}, "ca": "ca.crt", "cert": "tls.crt", "key": "tls.key"},
     )
@@ -163,7 +163,7 @@ def test_an_account_becomes_a_connection_with_its_secrets() -> None:
     connection = only(imports, "Connection")
     assert connection.manifest["metadata"] == {"name": "a", "namespace": "shop"}
     assert connection.manifest["spec"] == {
-        "servers": ["nats://nats:4222"],
+        "servers": ["nats://nats.nats:4222"],
         "auth": {"credentialsSecretRef": {"name": "nats-user", "key": "user.creds"}},
         "tls": {
             "caSecretRef": {"name": "nats-tls", "key": "ca.crt"},
@@ -224,13 +224,30 @@ def test_files_in_nacks_pod_become_secrets_that_a_remark_says_how_to_make() -> N
     }
     said = remarks_of(document, kind="Connection")
     assert "kubectl create secret generic nats-creds --from-file=my.creds=/etc/jsc-creds/my.creds" in said
-    assert "--from-file=tls.key=/certs/k.pem" in said
+    in_one_command = (
+        "--from-file=ca.crt=/certs/ca.pem --from-file=tls.crt=/certs/c.pem --from-file=tls.key=/certs/k.pem"
+    )
+    assert f"kubectl create secret generic nats-tls {in_one_command}" in said
+
+
+def test_of_an_object_that_is_said_in_two_ways_the_last_is_taken_as_kubectl_would() -> None:
+    imports = from_nack([stream(maxMsgs=1), stream(maxMsgs=2)])
+    assert only(imports, "Stream").manifest["spec"]["maxMessages"] == 2
+    assert imports.left_out == ("Stream shop/orders stands there more than once: what the last says is taken.",)
+
+
+def test_a_server_that_is_named_without_its_namespace_is_remarked_on() -> None:
+    remarked = remarks_of(stream(servers=["nats://nats:4222"]), kind="Connection")
+    assert "write nats.NAMESPACE" in remarked
+    for full in ("nats://nats.shop:4222", "nats://10.1.2.3:4222", "nats://[::1]:4222", "nats://localhost:4222"):
+        assert remarks_of(stream(servers=[full]), kind="Connection") == ""
 
 
 def test_each_server_has_one_connection_in_each_namespace() -> None:
     elsewhere = stream()
     elsewhere["metadata"] = {"name": "orders", "namespace": "other"}
-    imports = from_nack([stream(), consumer(), elsewhere, stream(jsDomain="hub")])
+    other = {**stream(jsDomain="hub"), "metadata": {"name": "other", "namespace": "shop"}}
+    imports = from_nack([stream(), consumer(), elsewhere, other])
     connections = [each.manifest["metadata"] for each in imports.objects if each.manifest["kind"] == "Connection"]
     assert connections == [
         {"name": "nats", "namespace": "shop"},
@@ -260,6 +277,9 @@ def test_buckets_are_left_out_and_said() -> None:
 def test_what_is_not_nacks_is_left_out_and_said() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "natscli"}}
     assert from_nack([pod]).left_out == ("Pod natscli (v1) is not NACK's; it is left out.",)
+    values_of_a_chart = {"config": {"jetstream": {"enabled": True}}}
+    [told] = from_nack([values_of_a_chart]).left_out
+    assert told == "What is no manifest, as it has no kind, is not NACK's; it is left out."
 
 
 def test_what_penstock_refuses_is_remarked_on() -> None:
@@ -294,4 +314,5 @@ def test_whatever_stands_in_a_manifest_becomes_ours_or_a_sentence(documents: lis
     imports = from_nack(documents)
     kept = [each for each in imports.objects if each.manifest["kind"] != "Connection"]
     accounts = [document for document in documents if document["kind"] == "Account"]
-    assert len(kept) + len(imports.left_out) + len(accounts) == len(documents)
+    again = [sentence for sentence in imports.left_out if sentence.startswith("Account")]
+    assert len(kept) + len(imports.left_out) + len(accounts) - len(again) == len(documents)

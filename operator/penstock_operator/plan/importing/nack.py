@@ -63,7 +63,7 @@ class Nack:
 
     @property
     def title(self) -> str:
-        return f"{self.kind} {'/'.join(part for part in (self.namespace, self.name) if part)}"
+        return f"{self.kind} {'/'.join(part for part in (self.namespace, self.name) if part)}".rstrip()
 
 
 def _object(document: Json, part: str, remarks: list[str]) -> dict[str, Any]:
@@ -90,8 +90,8 @@ class CommandLine:
 def from_nack(documents: Iterable[Json], told: CommandLine = CommandLine()) -> Imports:
     """Return ours for NACK's."""
     listed = list(documents)
-    nacks = [Nack.read(document) for document in listed if _is_nacks(document)]
-    left_out = [_foreign(document) for document in listed if not _is_nacks(document)]
+    nacks, left_out = _each_once([Nack.read(document) for document in listed if _is_nacks(document)])
+    left_out += [_foreign(document) for document in listed if not _is_nacks(document)]
     connections = Connections(_accounts(nacks), told.connection, told.servers)
     streams = _objects_of_streams(nacks)
     objects: list[Imported] = []
@@ -110,6 +110,18 @@ def from_nack(documents: Iterable[Json], told: CommandLine = CommandLine()) -> I
 
 def _is_nacks(document: Json) -> bool:
     return str(document.get("apiVersion")).startswith(f"{GROUP}/")
+
+
+def _each_once(nacks: Iterable[Nack]) -> tuple[list[Nack], list[str]]:
+    """Return each object as kubectl would have it: where several manifests are of one, as the last says."""
+    last: dict[tuple[str, str, str], Nack] = {}
+    told = []
+    for each in nacks:
+        identity = (each.kind, each.namespace, each.name)
+        if identity in last:
+            told.append(f"{each.title} stands there more than once: what the last says is taken.")
+        last[identity] = each
+    return list(last.values()), told
 
 
 def _accounts(nacks: Iterable[Nack]) -> dict[tuple[str, str], tuple[Json, tuple[str, ...]]]:
@@ -233,6 +245,8 @@ def _objects_of_streams(nacks: Iterable[Nack]) -> dict[tuple[str, str, str], str
 
 
 def _foreign(document: Json) -> str:
+    if not document.get("kind"):
+        return "What is no manifest, as it has no kind, is not NACK's; it is left out."
     return f"{Nack.read(document).title} ({document.get('apiVersion')}) is not NACK's; it is left out."
 
 

@@ -5,7 +5,7 @@ we read them from Secrets alone, so a remark says what is to be put there. What 
 be seen in manifests; a remark says so, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -86,7 +86,22 @@ class Connections:
         servers = given.get("servers") or account.get("servers") or self.default_servers
         if not servers:
             remarks.append("NACK was told its servers on its command line (-s): put them here, in place of this guess.")
-        return list(servers or [PLACEHOLDER])
+            return [PLACEHOLDER]
+        remarks.extend(_told_of_short_names(servers))
+        return list(servers)
+
+
+def _told_of_short_names(servers: Iterable[str]) -> Iterator[str]:
+    for host in dict.fromkeys(_host(server) for server in servers):
+        if host.replace("-", "").isalnum() and host != "localhost":  # neither a full name nor an address
+            yield (
+                f"{host} is looked up in the namespace of whoever asks. If Penstock's operator runs in another than"
+                f" NACK's controller, write {host}.NAMESPACE."
+            )
+
+
+def _host(server: str) -> str:
+    return server.rpartition("/")[2].rpartition("@")[2].partition(":")[0]
 
 
 def _auth_by_files(name: str, given: Json, remarks: list[str]) -> dict[str, Any] | None:
@@ -104,14 +119,21 @@ def _auth_by_files(name: str, given: Json, remarks: list[str]) -> dict[str, Any]
     return {ours: {"name": secret, "key": _secret_of_file(secret, given[option], remarks)}}
 
 
-def _secret_of_file(secret: str, path: str, remarks: list[str], key: str = "") -> str:
+def _secret_of_file(secret: str, path: str, remarks: list[str]) -> str:
     """Return the key that the file shall have in the Secret, and say how it gets there."""
-    key = key or PurePosixPath(path).name
-    remarks.append(
-        f"{path} is a file in NACK's pod. Put it into a Secret: kubectl create secret generic {secret}"
-        f" --from-file={key}={path}"
-    )
+    key = PurePosixPath(path).name
+    remarks.append(_told_of_files(secret, {key: path}))
     return key
+
+
+def _told_of_files(secret: str, paths: Mapping[str, str]) -> str:
+    """Say how files get into a Secret, in one command: a second could not make it again."""
+    are = "is a file" if len(paths) == 1 else "are files"
+    keys = " ".join(f"--from-file={key}={path}" for key, path in paths.items())
+    return (
+        f"{', '.join(paths.values())} {are} in NACK's pod. Make a Secret of what is there:"
+        f" kubectl create secret generic {secret} {keys}"
+    )
 
 
 def _auth_by_secrets(name: str, account: Json, remarks: list[str]) -> dict[str, Any] | None:
@@ -137,18 +159,19 @@ def _auth_by_secrets(name: str, account: Json, remarks: list[str]) -> dict[str, 
 
 def _tls_by_files(name: str, given: Json, remarks: list[str]) -> dict[str, Any] | None:
     """Return how TLS is spoken where files in NACK's pod, or tlsFirst, say so."""
-    files, tls = given.get("tls") or {}, {}
+    files, tls, paths = given.get("tls") or {}, {}, {}
     secret = f"{name}-tls"
     authorities = files.get("rootCas") or []
     if authorities:
         tls["caSecretRef"] = {"name": secret, "key": CA_KEY}
-        _secret_of_file(secret, authorities[0], remarks, CA_KEY)
-    if authorities[1:]:
-        remarks.append(f"Put all authorities into that one key, one after the other: {', '.join(authorities)}")
+        paths[CA_KEY] = authorities[0]
     if files.get("clientCert") and files.get("clientKey"):
         tls["clientCertificateSecretRef"] = {"name": secret}
-        _secret_of_file(secret, files["clientCert"], remarks, CERTIFICATE_KEY)
-        _secret_of_file(secret, files["clientKey"], remarks, PRIVATE_KEY)
+        paths |= {CERTIFICATE_KEY: files["clientCert"], PRIVATE_KEY: files["clientKey"]}
+    if paths:
+        remarks.append(_told_of_files(secret, paths))
+    if authorities[1:]:
+        remarks.append(f"Put all authorities into {CA_KEY}, one after the other: {', '.join(authorities)}")
     return tls | ({"handshakeFirst": True} if given.get("tlsFirst") else {}) or None
 
 
