@@ -24,7 +24,7 @@ PARALLEL = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadgroup"]
 PREPARE = [["tests.testbed.binaries", "kubebox", "helm", "nats-servers"]]
 PREPARE_CLUSTER = [
     ["tests.testbed.kubernetes.host"],
-    ["tests.testbed.binaries", "kubebox", "helm", "coredns", "pause", "probe"],
+    ["tests.testbed.binaries", "kubebox", "helm", "coredns", "pause", "probe", "nack"],
     ["tools.images"],
 ]
 """What is run ahead of the tests, where what it says can be seen: pytest would keep it to itself."""

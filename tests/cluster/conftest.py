@@ -1,4 +1,4 @@
-"""What tests of a whole cluster share: the images, built in this run from these sources, loaded into the cluster."""
+"""What tests of a whole cluster share: the images, built in this run and loaded into the cluster; NATS; Helm."""
 
 import os
 import subprocess
@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.cluster import nats_pods
+from tests.cluster.helm import Helm
 from tests.testbed import run
+from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.cluster import REGISTRY_VARIABLE, Cluster, UserCluster
 from tools.images import tag
 
@@ -25,6 +28,19 @@ def operator_image(cluster: Cluster | UserCluster) -> str:
 def worker_image(cluster: Cluster | UserCluster) -> str:
     """The worker's image, as the cluster knows it."""
     return _loaded(cluster, "worker")
+
+
+@pytest.fixture(scope="session")
+def nats_image(cluster: Cluster | UserCluster, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The NATS server from PyPI as an image that the cluster knows."""
+    cluster.load_image(nats_pods.write_image(tmp_path_factory.mktemp("images")))
+    return nats_pods.IMAGE
+
+
+@pytest.fixture
+def helm(cluster_namespace: Namespace) -> Helm:
+    """Helm in the test's namespace."""
+    return Helm(cluster_namespace)
 
 
 def _loaded(cluster: Cluster | UserCluster, target: str) -> str:

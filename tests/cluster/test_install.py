@@ -1,16 +1,14 @@
 """The chart, installed with Helm on a real node: the operator becomes ready, sees what is declared, leaves cleanly."""
 
 import json
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from penstock_operator.constants import API_VERSION
 from penstock_operator.resources import KINDS
-from tests.testbed import binaries
+from tests.cluster.helm import PODS, Helm
 from tests.testbed.kubernetes.access import Namespace
-from tests.testbed.run import ROOT
 from tests.testbed.waiting import wait_until
 from tools.console import say
 
@@ -23,42 +21,18 @@ CONNECTION = {
     "metadata": {"name": "nats"},
     "spec": {"servers": ["nats://nats.nats:4222"]},
 }
-PODS = "--selector=app.kubernetes.io/name=penstock"
 TAKEOVER_SECONDS = 15 + 5
 """The chart's leaseDuration, and what a busy node needs to kill a pod."""
 RELEASE_SECONDS = 8
-Helm = Callable[..., str]
-
-
-@pytest.fixture
-def helm(cluster_namespace: Namespace) -> Helm:
-    """Helm in the test's namespace."""
-
-    def run(*arguments: str) -> str:
-        where = [f"--kubeconfig={cluster_namespace.kubeconfig}", f"--namespace={cluster_namespace.name}"]
-        outcome = subprocess.run([binaries.helm(), *arguments, *where], capture_output=True, text=True, check=False)
-        assert outcome.returncode == 0, outcome.stderr + state_of(cluster_namespace)
-        say(f"$ helm {' '.join(arguments)}\n{outcome.stdout}")
-        return outcome.stdout
-
-    return run
 
 
 @pytest.fixture
 def installed(helm: Helm, operator_image: str, cluster_namespace: Namespace) -> Iterator[Namespace]:
     """The chart, installed for the namespace, with the image of this run, and awaited until it is ready."""
-    repository, _, tag = operator_image.rpartition(":")
-    image = [f"--set=image.repository={repository}", f"--set-string=image.tag={tag}"]
-    served = f"--set=namespaces={{{cluster_namespace.name}}}"
-    helm("install", "penstock", str(ROOT / "charts/penstock"), *image, served, "--wait", "--timeout=60s")
+    helm.install(operator_image, f"--set=namespaces={{{cluster_namespace.name}}}")
     yield cluster_namespace
     # The chart leaves them, for good reasons.
     cluster_namespace.kubectl("delete", *CRDS, "--ignore-not-found", "--timeout=30s")
-
-
-def state_of(namespace: Namespace) -> str:
-    """Return what helps to see why a release does not become ready."""
-    return namespace.kubectl("describe", "pods") + namespace.kubectl("logs", PODS, "--prefix", "--tail=-1")
 
 
 def test_the_operator_becomes_ready_and_sees_what_is_declared(installed: Namespace) -> None:
@@ -97,15 +71,14 @@ def leader(namespace: Namespace) -> str:
 
 def test_uninstalling_keeps_the_crds_and_what_was_declared(installed: Namespace, helm: Helm) -> None:
     installed.kubectl("create", "--filename=-", stdin=json.dumps(CONNECTION))
-    helm("uninstall", "penstock", "--wait", "--timeout=60s")
-    assert installed.kubectl("get", "deployments,serviceaccounts", "--selector=app.kubernetes.io/name=penstock") == ""
+    helm.uninstall()
+    assert installed.kubectl("get", "deployments,serviceaccounts", PODS) == ""
     assert installed.kubectl("get", "connections", "--output=name") == "connection.penstock.dev/nats\n"
 
 
 def test_it_can_be_installed_again_over_what_it_left(installed: Namespace, helm: Helm, operator_image: str) -> None:
-    helm("uninstall", "penstock", "--wait", "--timeout=60s")
-    _, _, tag = operator_image.rpartition(":")
-    helm("install", "penstock", str(ROOT / "charts/penstock"), f"--set-string=image.tag={tag}", "--set=replicas=0")
+    helm.uninstall()
+    helm.install(operator_image, "--set=replicas=0")
     assert (
         installed.kubectl("get", CRDS[0], "--output=name")
         == "customresourcedefinition.apiextensions.k8s.io/connections.penstock.dev\n"
