@@ -5,11 +5,14 @@ set it; else a pod's own account; else the file that kubectl reads too.
 """
 
 import os
+from pathlib import Path
 
 from kubernetes.aio import config
 from kubernetes.aio.client import Configuration
 
 VARIABLE = "KUBECONFIG"
+DEFAULT_FILE = "~/.kube/config"
+HINT = f"hint: set {VARIABLE}, or run in a pod with a service account. Commands with -f need no cluster."
 
 
 class NoAccessError(Exception):
@@ -25,20 +28,29 @@ async def find_access() -> Configuration:
             config.load_incluster_config(client_configuration=access)  # type: ignore[no-untyped-call]
         else:
             file = os.environ.get(VARIABLE)  # the library looks at it only once, when it is imported
+            _check_there(file or DEFAULT_FILE)
             await config.load_kube_config(file, client_configuration=access)  # type: ignore[no-untyped-call]
     except config.ConfigException as problem:
-        raise NoAccessError(
-            f"No way to a Kubernetes cluster was found: {problem}\n"
-            f"hint: set {VARIABLE}, or run in a pod with a service account."
-        ) from problem
+        raise _no_access(str(problem)) from problem
     return access
+
+
+def _check_there(files: str) -> None:
+    """Refuse what the library would print a line of its own about, and then complain of what is in no file."""
+    if not any(Path(file).expanduser().is_file() for file in files.split(os.pathsep) if file):
+        raise _no_access(f"There is no file {files}.")
+
+
+def _no_access(reason: str) -> NoAccessError:
+    return NoAccessError(f"No way to a Kubernetes cluster was found: {reason}\n{HINT}")
 
 
 def current_namespace() -> str | None:
     """Return the namespace that the kubeconfig's current context names, if it names one."""
     try:
+        _check_there(os.environ.get(VARIABLE) or DEFAULT_FILE)
         _, context = config.list_kube_config_contexts()  # type: ignore[no-untyped-call]
-    except config.ConfigException:
+    except (config.ConfigException, NoAccessError):
         return None
     return str(context["context"].get("namespace") or "") or None
 
