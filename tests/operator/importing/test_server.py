@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 from penstock_jetstream import Connection, JetStream
-from tests.operator.importing.zoo import CONSUMERS, STREAMS
+from tests.operator.importing.zoo import BUCKETS, CONSUMERS, NEWER_THAN_2_11, STREAMS
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.authentication import creds, user_and_password
 from tests.testbed.nats.fixtures import StartNats
@@ -32,13 +33,46 @@ def imported(*arguments: str) -> list[dict[str, Any]]:
 @pytest.fixture
 async def zoo(nats_server: NatsServer) -> NatsServer:
     """A server with one of each."""
-    async with Connection(nats_server.url) as connection:
+    await fill(nats_server, STREAMS)
+    return nats_server
+
+
+async def fill(server: NatsServer, streams: Iterable[Mapping[str, Any]]) -> None:
+    async with Connection(server.url) as connection:
         js = JetStream(connection)
-        for config in STREAMS:
+        for config in streams:
             await js.streams.create(config)
         for stream, config in CONSUMERS:
             await js.consumers.create(stream, config)
-    return nats_server
+
+
+async def test_plan_has_nothing_to_do_for_what_was_imported_from_the_oldest_server(
+    start_nats: StartNats, tmp_path: Path
+) -> None:
+    server = start_nats(version="2.11.17")
+    known = [{name: value for name, value in each.items() if name not in NEWER_THAN_2_11} for each in STREAMS]
+    await fill(server, known)
+    manifests = tmp_path / "manifests.yaml"
+    manifests.write_text(penstock("import", "--server", server.url).stdout)
+    planned = penstock("plan", "-f", str(manifests), "--detailed-exitcode", "-o", "json")
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    assert json.loads(planned.stdout)["summary"] == {"unchanged": len(STREAMS) + len(CONSUMERS)}
+
+
+@pytest.mark.parametrize("version", [None, "2.11.17"])
+async def test_plan_has_nothing_to_do_for_the_streams_of_buckets_that_were_asked_for(
+    start_nats: StartNats, tmp_path: Path, version: str | None
+) -> None:
+    server = start_nats(version=version)
+    async with Connection(server.url) as connection:
+        for config in BUCKETS:
+            await JetStream(connection).streams.create(config)
+    chosen = [f"--stream={config['name']}" for config in BUCKETS]
+    manifests = tmp_path / "manifests.yaml"
+    manifests.write_text(penstock("import", "--server", server.url, *chosen).stdout)
+    planned = penstock("plan", "-f", str(manifests), "--detailed-exitcode", "-o", "json")
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    assert json.loads(planned.stdout)["summary"] == {"unchanged": len(BUCKETS)}
 
 
 def test_plan_has_nothing_to_do_for_what_was_imported(zoo: NatsServer, tmp_path: Path) -> None:

@@ -60,6 +60,28 @@ STREAMS: tuple[dict[str, Any], ...] = (
     },
 )
 
+NEWER_THAN_2_11 = {"allow_msg_counter", "allow_atomic", "allow_batched", "allow_msg_schedules", "persist_mode"}
+
+BUCKETS: tuple[dict[str, Any], ...] = (
+    {
+        "name": "KV_settings",
+        "subjects": ["$KV.settings.>"],
+        "max_msgs_per_subject": 5,
+        "discard": "new",
+        "deny_delete": True,
+        "allow_rollup_hdrs": True,
+        "allow_direct": True,
+    },
+    {
+        "name": "OBJ_files",
+        "subjects": ["$O.files.C.>", "$O.files.M.>"],
+        "discard": "new",
+        "allow_rollup_hdrs": True,
+        "allow_direct": True,
+    },
+)
+"""As clients make them for a key-value bucket and an object store."""
+
 CONSUMERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("PLAIN", {"durable_name": "silent"}),
     ("PLAIN", {"durable_name": "explicit", "ack_policy": "explicit"}),
