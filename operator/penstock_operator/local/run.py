@@ -18,10 +18,20 @@ from penstock_operator.plan.claims import holder
 from penstock_operator.plan.connections import LinkState, plan_connection
 from penstock_operator.plan.decision import Action, Create, Failure, Finalizer, Next, Plan, Recreate, Update
 from penstock_operator.plan.declared import Declared, Identity
-from penstock_operator.plan.dependencies import Resolved, World, depends_on, resolve
+from penstock_operator.plan.dependencies import Resolved, World, depends_on, former, resolve, was_told
+from penstock_operator.plan.moves import newcomer
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.retry import delay_seconds
-from penstock_operator.plan.surroundings import Missing, Observed, Place, Present, Surroundings, Unknown, Waiting
+from penstock_operator.plan.surroundings import (
+    Former,
+    Missing,
+    Observed,
+    Place,
+    Present,
+    Surroundings,
+    Unknown,
+    Waiting,
+)
 from penstock_operator.plan.warnings import warnings_across
 from penstock_operator.resources import ConsumerSpec, QueueGroupSpec
 from penstock_operator.resources.management import FINALIZER
@@ -106,7 +116,7 @@ class Run:
 
     def _resolve(self, kind: str) -> None:
         """Find the places of all objects of a kind, and who has each."""
-        world = World(declared=self._home.declared, links=self._states, namespaces=self._namespaces)
+        world = self._world()
         claimants: defaultdict[Place, list[Declared]] = defaultdict(list)
         for identity, declared in self._home.declared.items():
             if identity.kind != kind or declared.spec is None:
@@ -120,6 +130,9 @@ class Run:
             first = holder(claiming)
             for declared in claiming:
                 self._holders[declared.identity] = first if first != declared.identity else None
+
+    def _world(self) -> World:
+        return World(declared=self._home.declared, links=self._states, namespaces=self._namespaces)
 
     async def _settle(self, identity: Identity, gate: asyncio.Semaphore) -> Outcome:
         declared = self._home.declared[identity]
@@ -151,7 +164,19 @@ class Run:
             facts=replace(link.facts, stream=await self._stream_config(place, link)),
             warnings=self._warnings(declared, place),
         )
-        return _Look(reconcile.plan(declared, around), observed, place, link)
+        behind = await self._behind(declared, found)
+        return _Look(planned_with_move(declared, around, behind), observed, place, link)
+
+    async def _behind(self, declared: Declared, at: Resolved) -> Former | None:
+        """Look at where an object in a cluster was until now, if that is another place: a status remembers it."""
+        was = former(declared, at, self._world())
+        if was is None:
+            return None
+        link = self._links.link(was.connection) if isinstance(was, Resolved) else None
+        observed: Observed = Unknown(Reason.CONNECTION_NOT_READY, getattr(was, "message", f"{was} cannot be asked."))
+        if link and isinstance(was, Resolved):
+            observed = await link.observe(was.place)
+        return Former(was=was_told(declared), becomes=str(at), observed=observed)
 
     def _warnings(self, declared: Declared, place: Place) -> tuple[str, ...]:
         """Look at a Consumer together with what is declared around it."""
@@ -224,6 +249,16 @@ class Run:
         status = conditions.status(declared, look.plan.verdicts, _facts(look.observed), datetime.now(UTC))
         if status is not None:
             await self._home.write_status(declared, status)
+
+
+def planned_with_move(declared: Declared, around: Surroundings, behind: Former | None) -> Plan:
+    """Plan what is to become of an object; of one that moves, what it leaves and what it will be are one plan."""
+    decided = reconcile.plan(declared, replace(around, former=behind))
+    if not decided.leaves:
+        return decided
+    arriving = reconcile.plan(newcomer(declared), around)
+    left = tuple(note.message for note in decided.notes)
+    return replace(arriving, losses=(*left, *arriving.losses))
 
 
 def connections_of(wanted: Iterable[Identity], declared: Mapping[Identity, Declared]) -> list[Declared]:

@@ -13,6 +13,7 @@ from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.dependencies import CONSUMER_NAME, STREAM_NAME, Resolved
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.verdicts import TRUE
+from penstock_operator.resources.management import FINALIZER
 
 OBSERVED_GENERATION = "observedGeneration"
 OURS = frozenset({OBSERVED_GENERATION, SYNCED_GENERATION, CONNECTION, "conditions"})
@@ -38,7 +39,7 @@ def status(
 
     Without `facts`, those that are written stay: nobody has looked. Where the object is (`at`) is written when the
     server agrees with it there, and stays until it agrees elsewhere: what is deleted one day is deleted where it was
-    ours. Without verdicts there is nothing to say.
+    ours. Without verdicts there is nothing to say. (What shall go with its object is written ahead: place_ahead.)
     """
     if not verdicts:
         return None
@@ -53,6 +54,19 @@ def status(
     }
     known = {name: value for name, value in said.items() if value is not None}
     return None if known == declared.status else known
+
+
+def place_ahead(declared: Declared, at: Resolved) -> Status | None:
+    """Return the status to write before something is done at a place that has to go with the object one day.
+
+    Whoever comes next knows by it where to look, even if the answer is lost, or the object moves before it is seen.
+    None if it says so already, or nothing is to go with the object.
+    """
+    where = {name: value for name, value in _where(at).items() if value is not None}
+    is_known = _written_where(declared) == _where(at)
+    return (
+        None if is_known or declared.deleting or FINALIZER not in declared.finalizers else {**declared.status, **where}
+    )
 
 
 def _where(at: Resolved) -> Status:

@@ -102,6 +102,9 @@ class Plan:
     verdicts: tuple[Verdict, ...] = ()
     notes: tuple[Note, ...] = ()
     next: Next = Next.AT_THE_PERIOD
+    leaves: bool = False
+    """Whether it is about the place where the object was until now: the action happens there, and after it the object
+    is no more where it was."""
 
 
 @dataclass(frozen=True, slots=True)

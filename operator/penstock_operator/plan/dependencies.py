@@ -5,7 +5,9 @@ not know what happens at the place (reconcile.py), nor who may have it (claims.p
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from typing_extensions import override
 
 from penstock_operator.plan.case import CONNECTION, SYNCED_GENERATION
 from penstock_operator.plan.connections import Connected, Connecting, Failing, LinkState
@@ -48,14 +50,40 @@ class Resolved:
     place: Place
     connection: Identity
 
+    @override
+    def __str__(self) -> str:
+        return _told(self.place.stream, self.place.consumer, self.connection)
+
 
 def resolve(declared: Declared, world: World) -> Resolved | Waiting:
     """Find the place of a Stream or Consumer whose spec can be understood.
 
     What is to be deleted is where it was last seen, wherever its references lead by now.
     """
-    seen = _last_seen(declared, world) if declared.deleting else None
+    seen = last_seen(declared, world) if declared.deleting else None
     return seen or _referred(declared, world)
+
+
+def former(declared: Declared, at: Resolved, world: World) -> Resolved | Waiting | None:
+    """Find where an object was until now; None if that is where it is declared to be.
+
+    Where it cannot be looked, the same name over the same Connection is the same place.
+    """
+    was = last_seen(declared, world)
+    if isinstance(was, Waiting):
+        return None if was_told(declared) == str(at) else was
+    return None if was is None or was.place == at.place else was
+
+
+def was_told(declared: Declared) -> str:
+    """Tell what an object was last, as its status remembers it: stream ORDERS over Connection shop/nats."""
+    names = declared.status
+    return _told(str(names.get(STREAM_NAME)), str(names.get(CONSUMER_NAME) or ""), connection_of(declared))
+
+
+def _told(stream: str, consumer: str, connection: Identity | None) -> str:
+    what = f"consumer {consumer} of stream {stream}" if consumer else f"stream {stream}"
+    return f"{what} over {connection}"
 
 
 def _referred(declared: Declared, world: World) -> Resolved | Waiting:
@@ -69,7 +97,8 @@ def _referred(declared: Declared, world: World) -> Resolved | Waiting:
             raise TypeError(f"{declared.identity} declares nothing on a server.")
 
 
-def _last_seen(declared: Declared, world: World) -> Resolved | Waiting | None:
+def last_seen(declared: Declared, world: World) -> Resolved | Waiting | None:
+    """Find where an object was ours last; None if it never was."""
     connection, names = connection_of(declared), declared.status
     if connection is None or not names.get(STREAM_NAME):
         return None
@@ -82,12 +111,13 @@ def depends_on(declared: Declared, world: Mapping[Identity, Declared]) -> frozen
 
     What is not there yet is named as well: that it comes is a change.
     """
-    seen = connection_of(declared) if declared.deleting else None
-    return frozenset(_references(declared, world)) | ({seen} if seen else set())
+    return frozenset(_references(declared, world))
 
 
 def _references(declared: Declared, world: Mapping[Identity, Declared]) -> Iterator[Identity]:
-    spec = declared.spec
+    spec, seen = declared.spec, connection_of(declared)
+    if seen:
+        yield seen  # what is to go from where it was needs the way there
     if isinstance(spec, StreamSpec | ConsumerSpec) and spec.connection_ref:
         yield _connection(declared, spec.connection_ref)
     if isinstance(spec, QueueGroupSpec):
@@ -125,9 +155,12 @@ def _in_declared_stream(declared: Declared, identity: Identity, world: World, na
         return Waiting(Reason.STREAM_NOT_READY, f"The spec of {identity} cannot be understood: {stream.fault}")
     if not declared.deleting and (unready := _why_unready(stream, stream.spec)):
         return Waiting(Reason.STREAM_NOT_READY, unready)
-    server_name = stream.spec.name or identity.name
-    connection = _connection(stream, stream.spec.connection_ref)
-    return _through(stream, connection, world, stream=server_name, consumer=name)
+    at = _referred(stream, world)
+    if isinstance(at, Waiting):
+        return at
+    if not declared.deleting and former(stream, at, world):
+        return Waiting(Reason.STREAM_NOT_READY, f"{identity} is not yet the {at}.")
+    return replace(at, place=replace(at.place, consumer=name))
 
 
 def connection_of(declared: Declared) -> Identity | None:

@@ -33,6 +33,7 @@ class Reason(StrEnum):
     REFUSED = "Refused"
     MADE_BY_SERVER = "MadeByServer"
     NOT_IMPLEMENTED = "NotImplemented"
+    MOVED = "Moved"
     # it differs
     DRIFTED = "Drifted"
     MISSING = "Missing"

@@ -15,6 +15,7 @@ from penstock_operator.plan.case import Case
 from penstock_operator.plan.decision import ConditionType, Delete, Failure, Finalizer, Next, Note, Plan
 from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.deletion import plan_deletion, still_there
+from penstock_operator.plan.moves import newcomer, plan_move
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Present, Surroundings, Unknown
 from penstock_operator.plan.verdicts import doubtful, failed, out_of_sync, unasked
@@ -31,6 +32,8 @@ def plan(declared: Declared, around: Surroundings) -> Plan:
     if declared.spec is None:
         return Plan(verdicts=unasked(Reason.INVALID, declared.fault), next=Next.WHEN_IT_CHANGES)
     case = Case.of(declared, around)
+    if around.former:
+        return plan_move(case, around.former, plan(newcomer(declared), replace(around, former=None)))
     decided = next(answer for question in _QUESTIONS if (answer := question(case)))
     warned = (*decided.verdicts, *doubtful(_warnings(case)))
     return replace(decided, verdicts=warned, finalizer=_finalizer(case, decided))
@@ -42,7 +45,8 @@ def plan_after(plan: Plan, failure: Failure) -> Plan:
     It may have been done nevertheless, if only the answer was lost: the next look at the server tells. What was done
     about a finalizer before the action stands; what was to be done after it is not done.
     """
-    message = still_there(failure.message) if isinstance(plan.action, Delete) else failure.message
+    is_the_end = isinstance(plan.action, Delete) and not plan.leaves
+    message = still_there(failure.message) if is_the_end else failure.message
     drifted = any(note.reason is Reason.DRIFTED for note in plan.notes)
     warning = tuple(verdict for verdict in plan.verdicts if verdict.type is ConditionType.WARNING)
     return Plan(

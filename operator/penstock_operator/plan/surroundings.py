@@ -61,6 +61,27 @@ Observed = Missing | Present | Unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Former:
+    """Another place than the one that is declared now: where the object was until now."""
+
+    was: str
+    """What it was there, for sentences: stream ORDERS over Connection shop/nats."""
+    becomes: str
+    """What it is to be, and where."""
+    observed: Observed
+    holder: Identity | None = None
+    """Another object, older, that declares that place."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing is there any more. A consumer goes with its stream."""
+        observed = self.observed
+        return isinstance(observed, Missing) or (
+            isinstance(observed, Unknown) and observed.reason is Reason.STREAM_NOT_FOUND
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """All that a decision about one Stream or Consumer needs, besides itself."""
 
@@ -73,3 +94,5 @@ class Surroundings:
     """What is known of servers, account, and (for a consumer) its stream's configuration."""
     warnings: tuple[str, ...] = ()
     """What a look across objects found (a queue group that a consumer is too narrow for)."""
+    former: Former | None = None
+    """Where the object was until now, if that is another place. All else is about the place that is declared."""

@@ -1,6 +1,6 @@
 """One step for a Stream or a Consumer: look at what is around it, have a plan made, carry it out, say so.
 
-    claim → observe → plan → finalizer → server → finalizer → status → events
+    claim → observe → plan → finalizer, place → server → finalizer → status → events
 
 Any of these may be the last that this process does: whoever comes next begins anew, from what is there. Knows the
 order. Decides nothing (plan does).
@@ -12,11 +12,21 @@ from penstock_jetstream.config import Facts
 from penstock_operator.plan.claims import holder
 from penstock_operator.plan.conditions import is_news
 from penstock_operator.plan.decision import Failure, Finalizer, Next, Plan
-from penstock_operator.plan.declared import Declared
-from penstock_operator.plan.dependencies import Resolved
+from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.dependencies import Resolved, was_told
+from penstock_operator.plan.moves import newcomer
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.reconcile import plan, plan_after
-from penstock_operator.plan.surroundings import Missing, Observed, Present, Surroundings, Waiting
+from penstock_operator.plan.surroundings import (
+    Former,
+    Missing,
+    Observed,
+    Place,
+    Present,
+    Surroundings,
+    Unknown,
+    Waiting,
+)
 from penstock_operator.plan.warnings import warnings_across
 from penstock_operator.resources import CONSUMER, QUEUE_GROUP, StreamSpec
 from penstock_operator.resources.translation import stream_config
@@ -38,18 +48,26 @@ class Target:
 async def look_after(shop: Workshop, declared: Declared) -> Next:
     """Take one step, and tell when to take the next."""
     found = _find(shop, declared)
-    if isinstance(found, Surroundings) and _passes_soon(shop, declared, found.obstacle):
+    behind = shop.former(declared, found.resolved) if isinstance(found, Target) else None
+    if _passes_soon(shop, declared, _obstacle(found, behind)):
         return Next.WHEN_IT_CHANGES
     around = found if isinstance(found, Surroundings) else await _look(shop, declared, found)
-    target = found if isinstance(found, Target) else None
+    target, observed = found if isinstance(found, Target) else None, around.observed
+    if behind and target:
+        target, former = await _look_back(shop, declared, behind, target.resolved)
+        around, observed = replace(around, former=former), former.observed
     decided = plan(declared, around)
     if decided.finalizer is Finalizer.ADD_FIRST:
         declared = await shop.hold(declared)
-    done, observed = await _carry_out(shop, decided, target, around.observed)
-    shop.seen.note(declared.identity, observed if target else None)
+    if decided.action and target:
+        declared = await shop.remember_place(declared, target.resolved)
+    done, now = await _carry_out(shop, decided, target, observed)
+    shop.seen.note(declared.identity, now if target else None)
     if done.finalizer is Finalizer.REMOVE:
         declared = await shop.let_go(declared)
-    await _say(shop, declared, done, observed, target, acted=decided.action is not None)
+    await _say(shop, newcomer(declared) if done.leaves else declared, done, now, target, acted=bool(decided.action))
+    if done.leaves:
+        shop.wake(declared.identity)  # it claims its new place, and needs no more what it needed for the old one
     return done.next
 
 
@@ -60,11 +78,22 @@ def _find(shop: Workshop, declared: Declared) -> Target | Surroundings:
     resolved = shop.resolve(declared)
     if isinstance(resolved, Waiting):
         return Surroundings(obstacle=resolved)
+    target = _target(shop, resolved)
+    return Surroundings(obstacle=target) if isinstance(target, Waiting) else target
+
+
+def _target(shop: Workshop, resolved: Resolved) -> Target | Waiting:
     link = shop.links.link(resolved.connection)
     if link is None:
-        message = f"{resolved.connection} is not connected at the moment."
-        return Surroundings(obstacle=Waiting(Reason.CONNECTION_NOT_READY, message))
+        return Waiting(Reason.CONNECTION_NOT_READY, f"{resolved.connection} is not connected at the moment.")
     return Target(resolved, link)
+
+
+def _obstacle(found: Target | Surroundings, behind: Resolved | Waiting | None) -> Waiting | None:
+    """Return what is in the way to where the object is to be, or to where it was until now."""
+    if isinstance(found, Surroundings):
+        return found.obstacle
+    return behind if isinstance(behind, Waiting) else None
 
 
 def _passes_soon(shop: Workshop, declared: Declared, obstacle: Waiting | None) -> bool:
@@ -84,12 +113,31 @@ def _passes_soon(shop: Workshop, declared: Declared, obstacle: Waiting | None) -
 
 async def _look(shop: Workshop, declared: Declared, target: Target) -> Surroundings:
     place = target.resolved.place
-    first = holder(shop.world.claimants(place))
-    if first not in (None, declared.identity):
+    if first := _other_holder(shop, declared, place):
         return Surroundings(holder=first)
     observed = await target.link.observe(place)
     facts = _facts(shop, declared, target.link)
     return Surroundings(observed=observed, facts=facts, warnings=_warnings(shop, declared))
+
+
+async def _look_back(
+    shop: Workshop, declared: Declared, behind: Resolved | Waiting, at: Resolved
+) -> tuple[Target | None, Former]:
+    """Look at the place where the object was until now, if there is still a way there."""
+    target = _target(shop, behind) if isinstance(behind, Resolved) else behind
+    if isinstance(target, Waiting):
+        unseen = Unknown(target.reason, target.message)
+        return None, Former(was=was_told(declared), becomes=str(at), observed=unseen)
+    place = target.resolved.place
+    other = _other_holder(shop, declared, place)
+    observed = await target.link.observe(place)
+    return target, Former(was=was_told(declared), becomes=str(at), observed=observed, holder=other)
+
+
+def _other_holder(shop: Workshop, declared: Declared, place: Place) -> Identity | None:
+    """Return who has a place, if that is another; one who comes there has not claimed it yet."""
+    first = holder([declared, *shop.world.claimants(place)])
+    return first if first != declared.identity else None
 
 
 def _facts(shop: Workshop, declared: Declared, link: Link) -> Facts:
@@ -132,8 +180,8 @@ async def _say(
     if declared.deleting and not declared.finalizers:
         await shop.tell(declared, notes)
         return
-    if target is None:
-        await shop.say(declared, done.verdicts, None, notes)
+    if done.leaves or target is None:
+        await shop.say(declared, done.verdicts, {} if done.leaves else None, notes)
         return
     facts = observed.facts if isinstance(observed, Present) else {} if isinstance(observed, Missing) else None
     await shop.say(declared, done.verdicts, facts, notes, target.resolved)

@@ -12,7 +12,7 @@ from typing import Any
 from penstock_operator.plan import conditions, dependencies
 from penstock_operator.plan.decision import Note, Verdict
 from penstock_operator.plan.declared import Declared, Identity
-from penstock_operator.plan.dependencies import Resolved, depends_on, resolve
+from penstock_operator.plan.dependencies import Resolved, connection_of, depends_on, former, last_seen, resolve
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Waiting
 from penstock_operator.resources import CONNECTION, STREAM, ConsumerSpec, Kind, StreamSpec
@@ -63,7 +63,26 @@ class Workshop:
             self._remember(declared, version, status=status)
             if _said(declared.status) != _said(status):
                 self.wake_dependents(declared)
+            self._follow(declared)
         await self.tell(declared, notes)
+
+    async def remember_place(self, declared: Declared, at: Resolved) -> Declared:
+        """Have it written where something is about to be done that has to go with the object."""
+        status = conditions.place_ahead(declared, at)
+        if status is None:
+            return declared
+        async with self.leadership.held():
+            version = await self.home.write_status(declared, status)
+        self._remember(declared, version, status=status)
+        self._follow(declared)
+        return replace(declared, status=status)
+
+    def _follow(self, before: Declared) -> None:
+        """Need the Connection that leads to an object now, and no more the one that did: that may go."""
+        led, after = connection_of(before), self.world.objects.get(before.identity)
+        if led and after and connection_of(after) != led:
+            self.wake(after.identity)
+            self.queue.add(led)
 
     async def tell(self, declared: Declared, notes: Sequence[Note]) -> None:
         for note in notes:
@@ -115,11 +134,17 @@ class Workshop:
 
     def resolve(self, declared: Declared) -> Resolved | Waiting:
         """Find where a Stream or Consumer is to be."""
+        return resolve(declared, self._surveyed(declared))
+
+    def former(self, declared: Declared, at: Resolved) -> Resolved | Waiting | None:
+        """Find where it was until now, if that is another place."""
+        return None if declared.deleting else former(declared, at, self._surveyed(declared))
+
+    def _surveyed(self, declared: Declared) -> dependencies.World:
+        """Return what an object's references are resolved in."""
         connections = [need for need in depends_on(declared, self.world.objects) if need.kind == CONNECTION.name]
         links = {connection: self.links.state(connection) for connection in connections}
-        return resolve(
-            declared, dependencies.World(declared=self.world.objects, links=links, namespaces=self.namespaces)
-        )
+        return dependencies.World(declared=self.world.objects, links=links, namespaces=self.namespaces)
 
     def dependents(self, identity: Identity, kind: Kind) -> Iterator[Declared]:
         """Yield those of a kind that depend on an object, at first or second hand."""
@@ -136,13 +161,18 @@ class Workshop:
         """Claim the place of an object, and return whom that concerns. A link that is away costs nobody a claim."""
         if not isinstance(declared.spec, StreamSpec | ConsumerSpec):
             return self.world.claim(declared.identity, None)
-        resolved = self.resolve(declared)
+        resolved = self._held(declared) or self.resolve(declared)
         if isinstance(resolved, Resolved):
             return self.world.claim(declared.identity, resolved.place)
         if resolved.reason is Reason.CONNECTION_NOT_ALLOWED:
             self._have_labels_read(declared)
         is_away = resolved.reason in AWAY
         return set() if is_away else self.world.claim(declared.identity, None)
+
+    def _held(self, declared: Declared) -> Resolved | None:
+        """Return where the object has something that is to go with it: it has that place until that has gone."""
+        seen = last_seen(declared, self._surveyed(declared)) if FINALIZER in declared.finalizers else None
+        return seen if isinstance(seen, Resolved) else None
 
     def _have_labels_read(self, declared: Declared) -> None:
         """Have the labels of its namespace read, if nobody knows them yet: a Connection's selector may choose it."""

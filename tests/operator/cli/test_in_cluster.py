@@ -98,6 +98,28 @@ def test_a_plan_takes_from_the_cluster_what_the_files_do_not_have_and_writes_not
     assert "orders" not in penstock_namespace.kubectl("get", "streams", "--output=name")
 
 
+def test_a_plan_tells_what_an_object_that_moves_leaves_behind(
+    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
+) -> None:
+    other = f"{fresh_name}-other"
+    declared.stream("orders", name=fresh_name)
+    declared.stream("bills", name=other)
+    declared.consumer("etl", "orders")
+    declared.run("apply")
+    penstock_namespace.kubectl("apply", f"--filename={declared.folder}")
+    there = {"connection": f"{penstock_namespace.name}/nats", "syncedGeneration": 1}
+    set_status(penstock_namespace, "stream", "orders", streamName=fresh_name, **there)
+    set_status(penstock_namespace, "stream", "bills", streamName=other, **there)
+    set_status(penstock_namespace, "consumer", "etl", streamName=fresh_name, consumerName="etl", **there)
+    declared.consumer("etl", "bills")
+    planning = ("plan", "-f", declared.folder, "--home", "kubernetes", "--force-conflicts", "-o", "json")
+    outcome = json.loads(run(*planning).stdout)
+    [etl] = [each for each in outcome["objects"] if each["name"] == "etl"]
+    assert etl["change"] == "create"
+    assert f"Until now it was the consumer etl of stream {fresh_name}" in etl["losses"][0]
+    assert "The former stays there" in etl["losses"][0]
+
+
 def test_a_plan_sees_a_conflict_with_what_the_cluster_has(
     run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
 ) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from penstock_jetstream.config import Unchanged, plan_update
 from penstock_operator.plan.case import CONNECTION
 from penstock_operator.plan.decision import Action, ConditionType, Create, Delete, Pause, Plan, Recreate, Update
-from penstock_operator.plan.declared import Declared
-from penstock_operator.plan.dependencies import STREAM_NAME
+from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.dependencies import CONSUMER_NAME, STREAM_NAME, connection_of
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Place, Present, Surroundings
 from penstock_operator.plan.wording import TABLES
@@ -26,9 +26,11 @@ from penstock_operator.resources.management import (
 )
 from tests.operator.plan.builders import wanted
 from tests.operator.simulation.home import Home, Manifest
-from tests.operator.simulation.server import Server, kind_of
+from tests.operator.simulation.server import ACCOUNTS, Server, kind_of
 
-MAY_NOT_ACT = frozenset({Reason.IMMUTABLE, Reason.CONFLICT, Reason.STREAM_NOT_FOUND, Reason.STREAM_NOT_READY})
+MAY_NOT_ACT = frozenset(
+    {Reason.IMMUTABLE, Reason.MOVED, Reason.CONFLICT, Reason.STREAM_NOT_FOUND, Reason.STREAM_NOT_READY}
+)
 
 
 class Violation(AssertionError):  # noqa: N818 - it is what was violated
@@ -46,11 +48,15 @@ class Checks:
         self._server = server
         self._makers: dict[Place, tuple[str, bool]] = {}
         """Which object made what is at a place, and whether it said then that it shall go with it."""
+        self._left: set[Place] = set()
+        """Where something was left behind, and people were told."""
 
     def planned(self, declared: Declared, place: Place | None, around: Surroundings, decided: Plan) -> None:
         """Judge a plan by what was known when it was made."""
-        if place and self._makers.get(place, ("",))[0] == declared.uid:
-            self._still_makes(place, declared, around)
+        own = [each for each, (uid, _) in self._makers.items() if uid == declared.uid]
+        for each in own:
+            if place in (None, each):  # where nobody can look, it is about all that it made
+                self._still_makes(each, declared, around)
         ready = next((verdict for verdict in decided.verdicts if verdict.type is ConditionType.READY), None)
         if decided.action is None:
             return
@@ -59,26 +65,30 @@ class Checks:
         must(management, f"{it} cannot be understood")
         assert management
         must(management.policy is Policy.MANAGE, f"{it} observes only")
-        must(around.holder is None, f"{it} does not hold the place")
+        must(_holder(decided, around) is None, f"{it} does not hold the place")
         must(declared.annotations.get(PAUSE_ANNOTATION) != "paused", f"{it} is paused")
         must(not ready or ready.status == "True" or decided.next.name == "AT_ONCE", f"{it} would not be ready")
-        self._allowed(it, declared, management, decided.action)
+        self._allowed(it, declared, management, decided)
         self._needed(it, declared, around, decided.action)
 
     def _still_makes(self, place: Place, declared: Declared, around: Surroundings) -> None:
         """Note what the operator has seen: what changed and went before it looked nobody can know."""
-        if around.holder:
+        if around.former.holder if around.former else around.holder:
             del self._makers[place]  # an older object has it now
         elif not declared.deleting:
             self._makers[place] = (declared.uid, _ends_with_it(declared) and FINALIZER in declared.finalizers)
 
-    def _allowed(self, it: str, declared: Declared, management: Management, action: Action) -> None:
-        must(declared.deleting == isinstance(action, Delete), f"{it} is at another point of its life")
+    def _allowed(self, it: str, declared: Declared, management: Management, decided: Plan) -> None:
+        action, named = decided.action, declared.annotations.get(RECREATE_ANNOTATION) == str(declared.generation)
+        must(declared.deleting == isinstance(action, Delete) or decided.leaves, f"{it} is at another point of its life")
         if isinstance(action, Delete):
             must(management.deletion is Deletion.DELETE, f"{it} shall be retained")
+            must(FINALIZER in declared.finalizers, f"{it} was never said to go with its object")
+        if declared.deleting:
             must(declared.annotations.get(ABANDON_ANNOTATION) != "true", f"{it} is abandoned")
+        if decided.leaves:
+            must(named, f"{it} moves, and has not been allowed to")
         if isinstance(action, Recreate):
-            named = declared.annotations.get(RECREATE_ANNOTATION) == str(declared.generation)
             must(named and management.immutable_change is ImmutableChange.RECREATE, f"{it} has not been allowed to")
 
     def _needed(self, it: str, declared: Declared, around: Surroundings, action: Action) -> None:
@@ -103,6 +113,15 @@ class Checks:
         held = current is not None and FINALIZER in current["metadata"]["finalizers"]
         must(held or not as_read or not _ends_with_it(declared), f"{place} was made for what may go without it")
         self._makers[place] = (declared.uid, held and _ends_with_it(declared))
+        self._left.discard(place)
+
+    def left(self, place: Place, around: Surroundings, told: Plan) -> None:
+        """Note that an object has left a place, and judge whether people know what stays there."""
+        is_said = any(note.reason is Reason.MOVED and note.is_warning for note in told.notes)
+        is_gone = isinstance(told.action, Delete) or (around.former and around.former.is_gone)
+        must(is_said or is_gone, f"{place} was left behind without a word")
+        if is_said:
+            self._left.add(place)
 
     def removed(self, place: Place) -> None:
         """Note that somebody else has taken it away, or made another."""
@@ -118,6 +137,7 @@ class Checks:
                 self._lost(declared)
             else:
                 self._truthful(declared)
+                self._knows_its_own(declared)
 
     def _lost(self, declared: Declared) -> None:
         """What stays is nowhere to be found: killed before it said where it is, and what said so has gone."""
@@ -133,11 +153,18 @@ class Checks:
             orphaned = said and uid == manifest["metadata"]["uid"] and place in self._server.configs
             must(not orphaned, f"{place} was left behind by {manifest}")
 
+    def _knows_its_own(self, declared: Declared) -> None:
+        """What shall go with it is where it is, or where its status says that it still is, or was left with a word."""
+        for place, (uid, goes_with_it) in self._makers.items():
+            is_known = place in self._left or _is_remembered(declared, place) or self._is_of(declared, place)
+            if uid == declared.uid and goes_with_it and place in self._server.configs:
+                must(is_known, f"{declared.identity} has forgotten {place}")
+
     def _truthful(self, declared: Declared) -> None:
         """Ready=True says that the server has what is declared; what is managed and can be so, is so."""
         ready = _condition(declared, ConditionType.READY)
         must(ready, f"nothing was said of {declared.identity}")
-        place = next((each for each in self._server.configs if _is_of(declared, each)), None)
+        place = next((each for each in self._server.configs if self._is_of(declared, each)), None)
         equal = place is not None and self._is_as_declared(declared, place)
         is_ready = ready["status"] == "True"
         must(not is_ready or equal, f"{declared.identity} says that it is ready: {ready}")
@@ -148,6 +175,15 @@ class Checks:
             return
         must(is_ready or not equal, f"{declared.identity} is as declared, and does not say so: {ready}")
         must(is_ready or not _is_to_be_made_so(declared), f"{declared.identity} is not as declared: {ready}")
+
+    def _is_of(self, declared: Declared, place: Place) -> bool:
+        """Tell whether an object declares this place."""
+        spec: Any = declared.spec
+        if declared.identity.kind == "Stream":
+            return place == Place(ACCOUNTS[spec.connection_ref.name], wanted(declared)["name"])
+        stream = self._home.objects.get(("Stream", spec.stream_ref.name))
+        within = stream is not None and self._is_of(Declared.read(stream), Place(place.account, place.stream))
+        return within and place.consumer == wanted(declared)["name"]
 
     def _is_as_declared(self, declared: Declared, place: Place) -> bool:
         config = self._server.configs[place]
@@ -170,8 +206,12 @@ def _is_to_be_made_so(declared: Declared) -> bool:
     return management.policy is Policy.MANAGE and management.drift is Drift.CORRECT
 
 
-def _is_of(declared: Declared, place: Place) -> bool:
-    name = wanted(declared)["name"]
-    if declared.identity.kind == "Stream":
-        return place.stream == name and not place.consumer
-    return (place.stream, place.consumer) == (declared.status.get(STREAM_NAME), name)
+def _holder(decided: Plan, around: Surroundings) -> Identity | None:
+    """Return who else has the place where something is to be done."""
+    return around.former.holder if decided.leaves and around.former else around.holder
+
+
+def _is_remembered(declared: Declared, place: Place) -> bool:
+    connection, status = connection_of(declared), declared.status
+    account = ACCOUNTS[connection.name] if connection else ""
+    return place == Place(account, status.get(STREAM_NAME, ""), status.get(CONSUMER_NAME, ""))

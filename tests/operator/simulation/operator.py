@@ -10,22 +10,23 @@ from datetime import UTC, datetime
 from random import Random
 
 from penstock_operator.plan.claims import holder
-from penstock_operator.plan.conditions import status
+from penstock_operator.plan.conditions import place_ahead, status
 from penstock_operator.plan.connections import Connected
 from penstock_operator.plan.decision import Action, Create, Delete, Failure, Finalizer, Plan, Recreate
-from penstock_operator.plan.declared import Declared
-from penstock_operator.plan.dependencies import Resolved, World, resolve
+from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.dependencies import Resolved, World, former, last_seen, resolve
+from penstock_operator.plan.moves import newcomer
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.reconcile import plan, plan_after
-from penstock_operator.plan.surroundings import Place, Present, Surroundings, Waiting
+from penstock_operator.plan.surroundings import Former, Place, Present, Surroundings, Waiting
 from penstock_operator.resources.management import FINALIZER
 from tests.operator.plan.builders import connection
 from tests.operator.simulation.checks import Checks
 from tests.operator.simulation.home import Home, Manifest, StaleError
-from tests.operator.simulation.server import Server
+from tests.operator.simulation.server import ACCOUNTS, Server
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
-NATS = connection().identity
+CONNECTIONS = {each.identity: each for each in (connection(name=name) for name in ACCOUNTS)}
 LOST_ANSWERS = 0.1
 """The share of requests that are carried out and not answered, while there are faults."""
 Step = Generator[str, None, None]
@@ -49,7 +50,12 @@ class Operator:
             return
         declared = Declared.read(read)
         at, around = self._look(declared)
+        was = former(declared, at, self._world()) if at and not declared.deleting else None
+        if isinstance(was, Resolved):
+            around = replace(around, former=self._look_back(declared, was, at))
         decided = self.decide(declared, around)
+        if isinstance(was, Resolved):
+            at = was
         self.checks.planned(declared, at.place if at else None, around, decided)
         yield f"planned {type(decided.action).__name__ if decided.action else 'nothing'}, {decided.finalizer.name}"
         try:
@@ -65,22 +71,38 @@ class Operator:
         found = resolve(declared, world)
         if isinstance(found, Waiting):
             return None, Surroundings(obstacle=found)
-        claimants = [each for each in world.declared.values() if _is_at(each, found.place, world)]
-        first = holder(claimants)
-        other = first if first != declared.identity else None
-        return found, Surroundings(holder=other, observed=self.server.observe(found.place))
+        return found, Surroundings(
+            holder=self._other_holder(declared, found.place), observed=self.server.observe(found.place)
+        )
+
+    def _look_back(self, declared: Declared, was: Resolved, at: Resolved | None) -> Former:
+        return Former(
+            was=str(was),
+            becomes=str(at),
+            observed=self.server.observe(was.place),
+            holder=self._other_holder(declared, was.place),
+        )
+
+    def _other_holder(self, declared: Declared, place: Place) -> Identity | None:
+        world = self._world()
+        claimants = [each for each in world.declared.values() if _is_at(each, place, world)]
+        first = holder([declared, *claimants])
+        return first if first != declared.identity else None
 
     def _world(self) -> World:
         objects = [Declared.read(manifest) for manifest in self.home.objects.values()]
         return World(
-            declared={NATS: connection(), **{each.identity: each for each in objects}},
-            links={NATS: Connected("account")},
+            declared={**CONNECTIONS, **{each.identity: each for each in objects}},
+            links={identity: Connected(ACCOUNTS[identity.name]) for identity in CONNECTIONS},
         )
 
     def _carry_out(self, read: Manifest, at: Resolved | None, around: Surroundings, decided: Plan) -> Step:
         if decided.finalizer is Finalizer.ADD_FIRST:
             self.home.write_finalizers(read, [FINALIZER])
             yield "added the finalizer"
+        if decided.action and at and (ahead := place_ahead(self._held(read, decided), at)):
+            self.home.write_status(read, ahead)
+            yield "said where"
         failure = None
         if decided.action and at:
             failure = yield from self._do(read, at.place, decided.action)
@@ -89,6 +111,11 @@ class Operator:
             yield "removed the finalizer"
         self._tell(read, at, around, plan_after(decided, failure) if failure else decided)
         yield "said what is so"
+
+    def _held(self, read: Manifest, decided: Plan) -> Declared:
+        """Return the object as it is known after our finalizer was added."""
+        declared = Declared.read(read)
+        return replace(declared, finalizers=(FINALIZER,)) if decided.finalizer is Finalizer.ADD_FIRST else declared
 
     def _do(self, read: Manifest, place: Place, action: Action) -> Generator[str, None, Failure | None]:
         requests = (Delete(), Create(action.config)) if isinstance(action, Recreate) else (action,)
@@ -108,7 +135,11 @@ class Operator:
         if current is None:
             return
         written = replace(Declared.read(read), status=current["status"])
-        facts = around.observed.facts if isinstance(around.observed, Present) else None
+        written = newcomer(written) if told.leaves else written
+        observed = around.former.observed if around.former else around.observed
+        facts = {} if told.leaves else observed.facts if isinstance(observed, Present) else None
+        if at and told.leaves:
+            self.checks.left(at.place, around, told)
         said = status(written, told.verdicts, facts, NOW, at)
         if said:
             self.home.write_status(read, said)
@@ -117,5 +148,6 @@ class Operator:
 def _is_at(declared: Declared, place: Place, world: World) -> bool:
     if not declared.management:
         return False
-    found = resolve(declared, world)
+    seen = last_seen(declared, world) if FINALIZER in declared.finalizers else None
+    found = seen if isinstance(seen, Resolved) else resolve(declared, world)
     return isinstance(found, Resolved) and found.place == place

@@ -16,7 +16,7 @@ from penstock_operator.resources.management import ABANDON_ANNOTATION, PAUSE_ANN
 from tests.operator.simulation.checks import Checks, Violation, must
 from tests.operator.simulation.home import Home
 from tests.operator.simulation.operator import Operator, Step
-from tests.operator.simulation.server import Server, kind_of
+from tests.operator.simulation.server import ACCOUNTS, Server, kind_of
 
 EVENTS = 60
 STEPS_BETWEEN = 4
@@ -24,6 +24,7 @@ MOST_ROUNDS = 12
 """Of looking at every object once; by then nothing may move any more."""
 
 STREAMS = ("a", "b", "c")
+CONNECTIONS = ("nats", "nats", "nats", "hub")
 PLACES = ("X", "Y")
 """Fewer than streams, so that some want the same."""
 CONSUMERS = ("etl", "audit")
@@ -74,6 +75,7 @@ class Run:
             self._make_foreign,
             self._annotate,
             self._manage,
+            self._move,
             self._come_and_go,
         ]
         return common + self.random.sample(rare, self.random.randint(2, len(rare)))
@@ -115,7 +117,7 @@ class Run:
 
     def _stream(self) -> dict[str, Any]:
         return {
-            "connectionRef": {"name": "nats"},
+            "connectionRef": {"name": self.random.choice(CONNECTIONS)},
             "name": self.random.choice(PLACES),
             "subjects": ["s.>"],
             "description": self.random.choice(("one", "two")),
@@ -158,6 +160,19 @@ class Run:
             return "there is nothing to manage"
         self.home.edit(key, lambda spec: spec.update(management=management))
         return f"{key} is managed otherwise: {management}"
+
+    def _move(self) -> str:
+        """Have an object declare another place: a Stream over another Connection, a Consumer of another Stream."""
+        key = self._some()
+        if key is None:
+            return "there is nothing to move"
+        name, other = (
+            ("connectionRef", self.random.choice(CONNECTIONS))
+            if key[0] == "Stream"
+            else ("streamRef", self.random.choice(STREAMS))
+        )
+        self.home.edit(key, lambda spec: spec.update({name: {"name": other}}))
+        return f"{key} is moved: {name} {other}"
 
     def _annotate(self) -> str:
         key = self._some()
@@ -202,7 +217,7 @@ class Run:
         return f"{place} is taken away"
 
     def _make_foreign(self) -> str:
-        place = Place("account", self.random.choice(PLACES))
+        place = Place(self.random.choice(list(ACCOUNTS.values())), self.random.choice(PLACES))
         if place in self.server.configs:
             return f"{place} is there already"
         storage = self.random.choice(("file", "memory"))

@@ -4,6 +4,7 @@ Knows configurations by penstock_jetstream.config, as the real one is tested aga
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock_jetstream.config import Impossible, Unchanged, plan_update
@@ -17,6 +18,8 @@ FILLED_IN: Mapping[str, Mapping[str, Any]] = {
     "Stream": {"max_msgs": -1, "discard": "old"},
     "Consumer": {"replay_policy": "instant", "max_waiting": 512},
 }
+ACCOUNTS = {name: f"account of {name}" for name in ("nats", "hub")}
+"""By the Connections that lead to them."""
 ADDED = {"_nats.ver": "2.15.0"}
 
 
@@ -66,7 +69,7 @@ class Server:
 
     def remove(self, place: Place) -> None:
         """Remove it; consumers go with their stream."""
-        within = [each for each in self.configs if each.stream == place.stream and not place.consumer]
+        within = [each for each in self.configs if replace(each, consumer="") == place]
         for each in (place, *within):
             self.configs.pop(each, None)
 

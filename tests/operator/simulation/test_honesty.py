@@ -71,6 +71,22 @@ def forgetful(declared: Declared, around: Surroundings) -> Plan:
     return replace(decided, action=None) if lost else decided
 
 
+def leaving_without_a_word(declared: Declared, around: Surroundings) -> Plan:
+    decided = plan(declared, around)
+    return replace(decided, notes=()) if decided.leaves else decided
+
+
+def moving_at_any_price(declared: Declared, around: Surroundings) -> Plan:
+    """Delete what is left behind, as if a changed reference asked for that."""
+    decided = plan(declared, around)
+    kept = around.former and not decided.leaves and Case.of(declared, around).deletes
+    return replace(decided, action=Delete(), leaves=True, finalizer=Finalizer.REMOVE) if kept else decided
+
+
+def blind_to_where_it_was(declared: Declared, around: Surroundings) -> Plan:
+    return plan(declared, replace(around, former=None))
+
+
 def _is_ready(decided: Plan) -> bool:
     return bool(decided.verdicts) and decided.verdicts[0].status == TRUE
 
@@ -89,6 +105,9 @@ MUTANTS: list[Callable[[Declared, Surroundings], Plan]] = [
     boastful,
     restless,
     forgetful,
+    leaving_without_a_word,
+    moving_at_any_price,
+    blind_to_where_it_was,
 ]
 
 

@@ -1,0 +1,103 @@
+"""An object is declared elsewhere than where it was: it moves, and what it leaves is lost to nobody, nor forgotten."""
+
+import pytest
+
+from tests.operator.running import RunningOperator
+from tests.operator.scene import Scene
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.nats.fixtures import StartNats
+
+AT_HUB = {"name": "hub"}
+DELETE = {"deletion": "Delete"}
+ALLOW = "penstock.dev/recreate-generation=2"
+
+
+@pytest.fixture
+def hub(penstock_namespace: Namespace, start_nats: StartNats, operator: RunningOperator, scene: Scene) -> Scene:
+    """Return another server, the Connection to it, and a message in the stream that is declared on the first one."""
+    hub = Scene(penstock_namespace, start_nats(), operator)
+    hub.connect("hub")
+    hub.wait_ready("connection/hub")
+    scene.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"])
+    scene.publish("orders.1", b"one")
+    return hub
+
+
+def messages(scene: Scene) -> int | None:
+    """Return how many messages the stream has; None if there is no stream."""
+    held = scene.stream()
+    return int(held["state"]["messages"]) if held else None
+
+
+def test_a_stream_that_shall_stay_is_left_with_its_messages_and_that_is_said(scene: Scene, hub: Scene) -> None:
+    scene.declare_stream()
+    scene.wait_ready("stream/orders")
+    scene.declare_stream(connectionRef=AT_HUB)
+    hub.wait_ready("stream/orders")
+    said = scene.wait_event("stream/orders", "Moved")
+    assert said["type"] == "Warning"
+    assert f"Until now it was the stream orders over Connection {scene.namespace.name}/nats" in said["message"]
+    assert "The former stays there" in said["message"]
+    assert (messages(scene), messages(hub)) == (1, 0)
+    assert hub.shown("stream/orders")["status"]["connection"].endswith("/hub")
+
+
+def test_a_stream_that_shall_go_with_its_object_moves_when_somebody_allows_its_loss(scene: Scene, hub: Scene) -> None:
+    scene.declare_stream(management=DELETE)
+    scene.declare_consumer(management=DELETE)
+    scene.wait_ready("stream/orders", "consumer/etl")
+    scene.declare_stream(management=DELETE, connectionRef=AT_HUB)
+    said = scene.wait_condition("stream/orders", "Ready", "False", "Moved")
+    assert "loses 1 messages" in said["message"]
+    scene.wait_condition("consumer/etl", "Ready", "False", "StreamNotReady")
+    assert (messages(scene), hub.stream()) == (1, None)
+    scene.annotate("stream/orders", ALLOW)
+    hub.wait_ready("stream/orders", "consumer/etl")
+    assert scene.stream() is None
+    assert hub.consumer()
+    scene.delete("connection/nats")
+
+
+def test_a_stream_whose_move_nobody_allowed_goes_from_where_it_is_when_it_is_deleted(scene: Scene, hub: Scene) -> None:
+    hub.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"])
+    scene.declare_stream(management=DELETE)
+    scene.wait_ready("stream/orders")
+    scene.declare_stream(management=DELETE, connectionRef=AT_HUB)
+    scene.wait_condition("stream/orders", "Ready", "False", "Moved")
+    scene.delete("connection/nats", wait=False)
+    scene.wait_condition("connection/nats", "Ready", "False", "Deleting")
+    scene.delete("stream/orders")
+    assert scene.stream() is None
+    assert hub.stream()
+    scene.wait_gone("connection/nats")
+
+
+def test_a_stream_that_is_set_back_was_never_away(scene: Scene, hub: Scene) -> None:
+    scene.declare_stream(management=DELETE)
+    scene.wait_ready("stream/orders")
+    scene.declare_stream(management=DELETE, connectionRef=AT_HUB)
+    scene.wait_condition("stream/orders", "Ready", "False", "Moved")
+    scene.declare_stream(management=DELETE)
+    scene.wait_ready("stream/orders")
+    assert (messages(scene), hub.stream()) == (1, None)
+
+
+def test_a_consumer_that_reads_another_stream_now_leaves_the_one_that_it_was(scene: Scene) -> None:
+    scene.declare_stream()
+    scene.declare_stream("bills")
+    scene.declare_consumer("stays")
+    scene.declare_consumer("goes", management=DELETE)
+    scene.wait_ready("consumer/stays", "consumer/goes")
+    scene.declare_consumer("stays", stream="bills")
+    scene.declare_consumer("goes", stream="bills", management=DELETE)
+    scene.wait_ready("consumer/stays")
+    scene.wait_event("consumer/stays", "Moved")
+    said = scene.wait_condition("consumer/goes", "Ready", "False", "Moved")
+    assert "loses its position" in said["message"]
+    assert scene.consumer("stays")
+    assert scene.consumer("goes")
+    scene.annotate("consumer/goes", ALLOW)
+    scene.wait_ready("consumer/goes")
+    assert scene.consumer("goes") is None
+    assert scene.consumer("goes", stream="bills")
+    assert scene.consumer("stays", stream="bills")
