@@ -6,6 +6,9 @@ import pytest
 
 from penstock_operator.resources import KINDS, definition
 from tests.testbed.kubernetes.access import Access, Namespace
+from tests.testbed.waiting import wait_until
+
+ESTABLISHED_SECONDS = 60
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +26,14 @@ def penstock_namespace(penstock_plane: Access, namespace: Namespace) -> Namespac
 
 
 def install_crds(plane: Access) -> None:
-    for kind in KINDS:
-        plane.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(definition(kind)))
-        plane.kubectl("wait", "--for=condition=Established", f"crd/{kind.resource}", "--timeout=30s")
+    """Teach a control plane our kinds, and wait until it knows them all."""
+    crds = {"apiVersion": "v1", "kind": "List", "items": [definition(kind) for kind in KINDS]}
+    plane.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(crds))
+    wait_until(lambda: _are_established(plane), "all kinds are known", ESTABLISHED_SECONDS)
+
+
+def _are_established(plane: Access) -> bool:
+    """Ask for what stands in the status: `kubectl wait` fails where there is none yet."""
+    names = [f"crd/{kind.resource}" for kind in KINDS]
+    said = '{range .items[*]}{.status.conditions[?(@.type=="Established")].status} {end}'
+    return plane.kubectl("get", *names, f"--output=jsonpath={said}").split() == ["True"] * len(KINDS)
