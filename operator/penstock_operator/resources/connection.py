@@ -17,7 +17,8 @@ from penstock_operator.resources.references import (
     UserPasswordSecretRef,
 )
 
-SCHEMES = ("nats", "tls", "ws", "wss")
+SCHEMES = ("nats", "tls")
+"""WebSocket (ws, wss) is not spoken by the client library."""
 ServerUrl = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
 
@@ -52,7 +53,7 @@ class Auth(Part):
 
 
 class Tls(Part):
-    """How TLS is spoken. A tls:// or wss:// server that a public authority vouches for needs nothing here."""
+    """How TLS is spoken. A tls:// server that a public authority vouches for needs nothing here."""
 
     ca_secret_ref: SecretKeyRef | None = None
     """The authorities to trust, in PEM, instead of the system's."""
@@ -92,7 +93,8 @@ class ConnectionSpec(Part):
         Field(min_length=1, max_length=32, json_schema_extra={"x-kubernetes-list-type": "set"}),
         AfterValidator(_each_once),
     ]
-    """URLs of servers of one cluster: nats://, tls://, ws:// or wss://host:port. One that answers is enough."""
+    """URLs of servers of one cluster: nats://host:port or tls://host:port. One that answers is enough. WebSocket is not
+    supported."""
     auth: Auth | None = None
     """Who we are to NATS. Without it the server must ask nobody."""
     tls: Tls | None = None
@@ -109,7 +111,8 @@ class ConnectionSpec(Part):
             lambda spec: not any("@" in server for server in spec.servers),
         ),
         Rule(
-            f"A server URL is a scheme and a host, with a port or without: {', '.join(SCHEMES)} are the schemes.",
+            "A server URL is nats:// or tls://, and a host, with a port or without."
+            " WebSocket (ws://, wss://) is not supported: name a server's port for NATS clients.",
             f"self.servers.all(server, server.matches('^({'|'.join(SCHEMES)})://[^/?# ]+/?$'))",
             lambda spec: all(_is_server_url(server) for server in spec.servers),
         ),

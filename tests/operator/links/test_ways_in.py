@@ -153,9 +153,9 @@ def test_what_a_link_is_made_from_shows_no_secret() -> None:
     assert made_from.user == "me"
 
 
-def test_a_scheme_that_cannot_be_spoken_is_refused_and_not_tried_for_ever() -> None:
-    with pytest.raises(MaterialError, match="WebSocket is not supported") as problem:
-        material("team", spec_of("wss://nats:443"), {})
+def test_an_address_that_cannot_be_used_is_refused_and_not_tried_for_ever() -> None:
+    with pytest.raises(MaterialError, match="is not the address of a server") as problem:
+        material("team", spec_of("nats://nats:port"), {})
     assert problem.value.reason is Reason.INVALID
 
 

@@ -30,7 +30,9 @@ EXAMPLES = 150
 NAMESPACE = "default"
 REFUSALS = {400, 422}
 HINTS: dict[str, dict[str, some.SearchStrategy[Any]]] = {
-    "Connection": {"spec.servers[]": some.sampled_from(["nats://a:4222", "tls://b", "wss://c:443/", "nats://x@y"])},
+    "Connection": {
+        "spec.servers[]": some.sampled_from(["nats://a:4222", "tls://b", "tls://c:443/", "wss://d", "nats://x@y"])
+    },
     "QueueGroup": {
         "spec.handler": some.sampled_from(
             [
