@@ -21,6 +21,7 @@ def families(leadership: Leadership) -> dict[str, Metric]:
     metrics.reconciled("Stream", Outcome.DONE, 1)
     metrics.asked_kubernetes("GET", "200")
     metrics.asked_nats("observe", "ok")
+    metrics.refused_by_nats("create", 10065)
     metrics.watch(work, leadership, lambda: 200.0)
     ours = [family for family in metrics.registry.collect() if family.name.startswith("penstock_")]
     return {f"{family.name}_total" if family.type == "counter" else family.name: family for family in ours}

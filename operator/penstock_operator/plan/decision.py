@@ -4,7 +4,7 @@ Knows the shapes of decisions. Does not decide (reconcile.py does), nor carry ou
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any
 
@@ -114,3 +114,5 @@ class Failure:
     reason: Reason
     message: str
     passing: bool
+    err_code: int | None = field(default=None, compare=False)
+    """The server's own code, if it refused. Nothing is decided by it: it is counted."""

@@ -55,6 +55,8 @@ class Unknown:
 
     reason: Reason
     message: str
+    err_code: int | None = field(default=None, compare=False)
+    """The server's own code, if it refused. Nothing is decided by it: it is counted."""
 
 
 Observed = Missing | Present | Unknown

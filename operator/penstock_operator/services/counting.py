@@ -74,5 +74,9 @@ class CountedLink(RelayedLink):
             yield place, observed
 
     def _count(self, operation: str, outcome: object) -> None:
-        reason = outcome.reason.value if isinstance(outcome, Failure | Unknown) else OK
-        self._metrics.asked_nats(operation, reason)
+        if not isinstance(outcome, Failure | Unknown):
+            self._metrics.asked_nats(operation, OK)
+            return
+        self._metrics.asked_nats(operation, outcome.reason.value)
+        if outcome.err_code is not None:
+            self._metrics.refused_by_nats(operation, outcome.err_code)

@@ -85,6 +85,11 @@ class Metrics:
             "Questions and orders to NATS servers, by what came of it: `ok`, or the reason why not.",
             ["operation", "outcome"],
         )
+        self._refusals = self._counter(
+            "penstock_nats_refusals",
+            "What NATS servers refused, by the `err_code` that they gave.",
+            ["operation", "err_code"],
+        )
         prometheus_client.ProcessCollector(registry=self.registry)
         build = GaugeMetricFamily("penstock_build_info", "Which Penstock this is.", labels=["version"])
         build.add_metric([metadata.version("penstock")], 1)
@@ -100,6 +105,9 @@ class Metrics:
 
     def asked_nats(self, operation: str, outcome: str) -> None:
         self._nats.labels(operation, outcome).inc()
+
+    def refused_by_nats(self, operation: str, err_code: int) -> None:
+        self._refusals.labels(operation, str(err_code)).inc()
 
     def watch(self, work: Work, leadership: Leadership, clock: Clock) -> None:
         """Read the gauges from these, whenever somebody asks."""

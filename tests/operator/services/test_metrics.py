@@ -6,10 +6,16 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from penstock_jetstream.errors import ErrorCode
 from penstock_operator.plan.connections import Connected, Connecting, LinkState
+from penstock_operator.plan.decision import Create
 from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.surroundings import Place
+from penstock_operator.services.counting import CountedLink
 from penstock_operator.services.leading import Leadership
 from penstock_operator.services.metrics import Metrics, Outcome
+from tests.operator.links.linking import keeping, spec_of
+from tests.testbed.nats.server import NatsServer
 
 Labels = Mapping[str, str]
 
@@ -74,6 +80,18 @@ def test_requests_are_counted_by_what_came_of_them() -> None:
     metrics.asked_nats("create", "Refused")
     assert samples(metrics, "penstock_kubernetes_requests_total") == [({"method": "PATCH", "code": "409"}, 1)]
     assert samples(metrics, "penstock_nats_requests_total") == [({"operation": "create", "outcome": "Refused"}, 1)]
+
+
+async def test_what_a_server_refuses_is_counted_by_its_own_code(nats_server: NatsServer) -> None:
+    metrics = Metrics()
+    async with keeping() as kept:
+        kept.keep(spec_of(nats_server.url))
+        link = CountedLink(await kept.connected(), metrics)
+        for name in ("ORDERS", "BILLS"):
+            await link.carry_out(Place(link.account, name), Create({"name": name, "subjects": ["orders.>"]}))
+    overlap = str(ErrorCode.STREAM_SUBJECT_OVERLAP.value)
+    refused = {"operation": "create", "err_code": overlap}
+    assert samples(metrics, "penstock_nats_refusals_total") == [(refused, 1)]
 
 
 def test_what_waits_is_told() -> None:

@@ -60,7 +60,7 @@ _IN_MANIFESTS = (
 def failure(problem: JetStreamError) -> Failure:
     """Return why something could not be done."""
     reason, passing = _meaning(problem)
-    return Failure(reason, told(problem), passing)
+    return Failure(reason, told(problem), passing, _err_code(problem))
 
 
 def unseen(problem: JetStreamError, *, consumer: bool) -> Missing | Unknown:
@@ -68,7 +68,7 @@ def unseen(problem: JetStreamError, *, consumer: bool) -> Missing | Unknown:
     itself = ErrorCode.CONSUMER_NOT_FOUND if consumer else ErrorCode.STREAM_NOT_FOUND
     if isinstance(problem, MissingError) and problem.err_code == itself:
         return Missing()
-    return Unknown(_meaning(problem)[0], told(problem))
+    return Unknown(_meaning(problem)[0], told(problem), _err_code(problem))
 
 
 def no_link(problem: JetStreamError) -> Reason:
@@ -84,6 +84,10 @@ def told(problem: JetStreamError) -> str:
     for argument, field in _IN_MANIFESTS:
         text = text.replace(argument, field)
     return text
+
+
+def _err_code(problem: JetStreamError) -> int | None:
+    return problem.err_code if isinstance(problem, ApiError) else None
 
 
 def _meaning(problem: JetStreamError) -> tuple[Reason, bool]:
