@@ -18,7 +18,7 @@ from penstock_operator.plan.claims import holder
 from penstock_operator.plan.connections import LinkState, plan_connection
 from penstock_operator.plan.decision import Action, Create, Failure, Finalizer, Next, Plan, Recreate, Update
 from penstock_operator.plan.declared import Declared, Identity
-from penstock_operator.plan.dependencies import Resolved, World, depends_on, former, resolve, was_told
+from penstock_operator.plan.dependencies import Resolved, World, depends_on, former, resolve, was_told, whereabouts
 from penstock_operator.plan.moves import newcomer
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.retry import delay_seconds
@@ -152,7 +152,7 @@ class Run:
         declared, found = self._home.declared[identity], self._places.get(identity)
         if not isinstance(found, Resolved):
             plan = reconcile.plan(declared, Surroundings(obstacle=found))
-            return _Look(plan, Unknown(Reason.CONNECTION_NOT_READY, ""), None, None)
+            return _Look(plan, await self._glance(declared), None, None)
         place, link = found.place, self._links.link(found.connection)
         if link is None:
             lost = Waiting(Reason.CONNECTION_NOT_READY, f"{found.connection} was lost.")
@@ -166,6 +166,14 @@ class Run:
         )
         behind = await self._behind(declared, found)
         return _Look(planned_with_move(declared, around, behind), observed, place, link)
+
+    async def _glance(self, declared: Declared) -> Observed:
+        """Look at something that waits: it may be on the server from before."""
+        at = whereabouts(declared, self._world()) if declared.spec else None
+        link = self._links.link(at.connection) if isinstance(at, Resolved) else None
+        if link is None or not isinstance(at, Resolved):
+            return Unknown(Reason.CONNECTION_NOT_READY, "")
+        return await link.observe(at.place)
 
     async def _behind(self, declared: Declared, at: Resolved) -> Former | None:
         """Look at where an object in a cluster was until now, if that is another place: a status remembers it."""

@@ -64,6 +64,11 @@ def resolve(declared: Declared, world: World) -> Resolved | Waiting:
     return seen or _referred(declared, world)
 
 
+def whereabouts(declared: Declared, world: World) -> Resolved | Waiting:
+    """Find the place of a Stream or Consumer even while something else keeps it from being made there: to look at."""
+    return _referred(replace(declared, deleting=True), world)
+
+
 def former(declared: Declared, at: Resolved, world: World) -> Resolved | Waiting | None:
     """Find where an object was until now; None if that is where it is declared to be.
 

@@ -80,6 +80,21 @@ def test_a_consumer_that_is_not_there_has_no_numbers(declared: Declared, fresh_n
     assert declared.run("lag", "nobody").exit_code == 1
 
 
+def test_a_consumer_has_its_numbers_though_its_stream_is_refused(
+    declared: Declared, server: NatsServer, fresh_name: str
+) -> None:
+    declared.stream(fresh_name, subjects=[fresh_name])
+    declared.consumer("etl", fresh_name)
+    declared.run("apply")
+    ask(server.url, lambda jetstream: publish(jetstream, fresh_name, 5))
+    declared.stream(fresh_name, subjects=[fresh_name], storage="Memory")
+    [found] = declared.data("lag")["consumers"]
+    assert (found["pending"], found["state"]) == (5, "StreamNotReady")
+    rows = {row.split()[0]: row for row in declared.run("get").stdout.splitlines()}
+    assert "Immutable" in rows["Stream"]
+    assert "5 pending" in rows["Consumer"]
+
+
 async def publish(jetstream: JetStream, subject: str, number: int) -> None:
     for _ in range(number):
         await jetstream.publish(subject, b"an order")
