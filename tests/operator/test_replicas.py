@@ -122,7 +122,7 @@ def test_a_lease_that_may_not_be_read_is_said_in_a_sentence(penstock_namespace: 
     bound = f"--serviceaccount={penstock_namespace.name}:operator"
     penstock_namespace.kubectl("create", "rolebinding", "operator", "--role=operator", bound)
     with replica(penstock_namespace, penstock_namespace.kubeconfig_for_service_account("operator")) as operator:
-        operator.wait_not_ready("It cannot be told which replica leads: The operator may not do GET")
+        operator.wait_not_ready("It cannot be told which replica leads: The API server does not allow GET")
 
 
 @contextlib.contextmanager

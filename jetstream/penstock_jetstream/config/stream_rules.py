@@ -193,7 +193,7 @@ def _placement(config: StreamConfig, facts: Facts) -> Iterator[Problem]:
             "num_replicas", f"{replicas} replicas survive no more failures than {replicas - 1}.", "Use 1, 3 or 5."
         )
     if config.get("storage") == "memory" and replicas == 1:
-        yield warning("storage", "All messages are gone when the server stops.", "Use file, or 3 replicas.")
+        yield warning("storage", "All messages are gone when the server stops.", "Choose storage=file, or 3 replicas.")
 
 
 def _creation(config: StreamConfig, facts: Facts) -> Iterator[Problem]:

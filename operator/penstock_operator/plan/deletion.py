@@ -68,7 +68,7 @@ def _not_ours(case: Case) -> Plan | None:
     holder, observed = case.around.holder, case.around.observed
     if holder:
         return _let_go(
-            Reason.RETAINED, f"The {case.it} stays on the server: {holder}, which is older, declares it, too."
+            Reason.RETAINED, f"The {case.it} stays on the server: {holder}, which comes first, declares it, too."
         )
     if case.kind == "Consumer" and isinstance(observed, Present) and is_made_by_server(observed.config):
         return _let_go(Reason.RETAINED, f"The {case.it} stays on the server: it belongs to the servers.")

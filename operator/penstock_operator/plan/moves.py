@@ -45,7 +45,7 @@ def _retained(case: Case, former: Former, _: Plan) -> Plan | None:
 def _not_ours(case: Case, former: Former, _: Plan) -> Plan | None:
     if former.holder is None:
         return None
-    return _left(case, former, f"stays there: {former.holder}, which is older, declares it, too.")
+    return _left(case, former, f"stays there: {former.holder}, which comes first, declares it, too.")
 
 
 def _not_yet(_: Case, __: Former, arriving: Plan) -> Plan | None:

@@ -86,7 +86,7 @@ def _in_conflict(case: Case) -> Plan | None:
     if holder is None or case.observes:
         return None
     message = (
-        f"{holder}, which is older, declares the {case.it} of the same server, and only one can. "
+        f"{holder}, which comes first, declares the {case.it} of the same server, and only one can. "
         "Delete one of the two objects (with deletion: Retain the server's stays), or let this one observe."
     )
     verdicts = unasked(Reason.CONFLICT, message)

@@ -23,6 +23,8 @@ _TOGETHER = {"filter_subject": "filter_subjects", "name": "durable_name"}
 """Fields of a consumer that have one counterpart with another field."""
 _WORD = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 """A name that only the server spells so: no English word has an underscore."""
+_SETTING = re.compile(r"\b([a-z_]+)=([a-z_]+)\b")
+"""A field with a value, both as the server spells them: storage=file is storage: File."""
 
 
 def spec_field(kind: str, server_field: str) -> str:
@@ -48,6 +50,9 @@ def spec_value(kind: str, server_field: str, value: object) -> str:
 def spec_words(kind: str, sentence: str) -> str:
     """Put our names and values in place of the server's, in a sentence about a configuration."""
     names = _names(kind)
+    sentence = _SETTING.sub(
+        lambda setting: f"{spec_field(kind, setting[1])}: {spec_value(kind, *setting.groups())}", sentence
+    )
     return _WORD.sub(lambda match: names.get(match[0], match[0]), sentence)
 
 

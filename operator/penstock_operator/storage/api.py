@@ -60,8 +60,8 @@ def _refusal(code: int, request: str, text: bytes) -> RefusedError:
 def _sentence(code: int, request: str, message: str) -> str:
     match code:
         case 401:
-            return "The API server does not accept the operator's credentials."
+            return "The API server does not accept the credentials that it was shown."
         case 403:
-            return f"The operator may not do {request}, as its role lacks the verb: {message}"
+            return f"The API server does not allow {request}, as no role has the verb: {message}"
         case _:
             return f"The API server answered {code} to {request}: {message}"

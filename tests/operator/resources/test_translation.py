@@ -205,6 +205,7 @@ def test_a_value_is_spelt_as_manifests_spell_it(kind: str, field: str, value: ob
 def test_sentences_about_configurations_keep_nothing_of_the_servers_spelling() -> None:
     said = spec_words("Consumer", "priority_policy is pinned_client. deliver_policy is by_start_time: opt_start_time.")
     assert said == "priorityPolicy is PinnedClient. deliverPolicy is ByStartTime: startTime."
+    assert spec_words("Stream", "Choose storage=file, or 3 replicas.") == "Choose storage: File, or 3 replicas."
     for kind, table in (("Stream", STREAM), ("Consumer", CONSUMER)):
         for field in table.fields:
             words = spec_words(kind, f"{field.name} {field.meaning}")

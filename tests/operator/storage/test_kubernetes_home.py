@@ -192,7 +192,9 @@ async def test_what_the_operator_may_not_do_is_said_with_the_request(
     penstock_namespace.kubectl("create", "serviceaccount", "operator")
     monkeypatch.setenv("KUBECONFIG", str(penstock_namespace.kubeconfig_for_service_account("operator")))
     async with ApiClient(await find_access()) as client:
-        with pytest.raises(HomeError, match=r"The operator may not do PATCH .*/connections/nats/status, as its role"):
+        with pytest.raises(
+            HomeError, match=r"The API server does not allow PATCH .*/connections/nats/status, as no role"
+        ):
             await KubernetesHome(client).write_status(nats, {})
 
 
