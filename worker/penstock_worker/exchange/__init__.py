@@ -1,0 +1,1 @@
+"""What engine and driver say to each other: batches as Arrow tables by Flight over a unix socket, and small records."""

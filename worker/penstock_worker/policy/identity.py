@@ -1,0 +1,17 @@
+"""The id of a batch: the same for the same messages of the same consumer, however often they are tried.
+
+Knows what an id is made of.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+from penstock_worker.policy.ranges import Range, as_text
+
+DIGEST_LETTERS = 8
+
+
+def batch_id(stream: str, consumer: str, ranges: Sequence[Range]) -> str:
+    """Return STREAM.CONSUMER.FIRST-LAST.DIGEST, the digest being that of all ranges."""
+    digest = hashlib.sha256(as_text(ranges).encode()).hexdigest()[:DIGEST_LETTERS]
+    return f"{stream}.{consumer}.{ranges[0][0]}-{ranges[-1][1]}.{digest}"
