@@ -1,0 +1,107 @@
+"""Messages as columns: what tokens of each version say, what headers there are, and the table that the driver gets."""
+
+import time
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+from penstock_jetstream import Block
+from penstock_jetstream.errors import ProtocolError
+from penstock_worker.engine.rows import FEW, Rows, joined, table
+from penstock_worker.exchange.columns import COLUMNS
+
+STORED_NS = 1_763_500_000_123_456_789
+MANY = 3 * FEW
+ORDINARY = 10_000
+
+
+def version_1(sequence: int, delivered: int = 1) -> bytes:
+    return b"$JS.ACK.ORDERS.etl.%d.%d.7.%d.0" % (delivered, sequence, STORED_NS + sequence)
+
+
+def version_2(sequence: int, delivered: int = 1) -> bytes:
+    return b"$JS.ACK.hub.AbCd.ORDERS.etl.%d.%d.7.%d.0.r4nd0m" % (delivered, sequence, STORED_NS + sequence)
+
+
+def rows_of(replies: list[bytes], headers: dict[int, bytes] | None = None) -> Rows:
+    count = len(replies)
+    return Rows.of(Block(b"1", [b"orders.eu"] * count, replies, [b"{}"] * count, headers or {}))
+
+
+@pytest.mark.parametrize("token", [version_1, version_2])
+@pytest.mark.parametrize("count", [1, FEW, FEW + 1, MANY])
+def test_tokens_of_each_version_are_read_in_small_and_large_blocks(token: object, count: int) -> None:
+    assert callable(token)
+    rows = rows_of([token(sequence, delivered=sequence % 3) for sequence in range(5, 5 + count)])
+    assert rows.sequences == list(range(5, 5 + count))
+    assert rows.delivered == [sequence % 3 for sequence in rows.sequences]
+    assert rows.timestamps_ns == [STORED_NS + sequence for sequence in rows.sequences]
+
+
+def test_tokens_of_both_versions_in_one_block_are_read() -> None:
+    rows = rows_of([(version_1, version_2)[sequence % 2](sequence) for sequence in range(MANY)])
+    assert rows.sequences == list(range(MANY))
+
+
+def test_a_reply_that_is_no_ack_token_is_an_error_in_a_large_block_too() -> None:
+    with pytest.raises(ProtocolError):
+        rows_of([*map(version_1, range(MANY)), b"_INBOX.abc"])
+    with pytest.raises(ProtocolError):
+        rows_of([b"_INBOX.a.b.c.1.1.1.1.1"] * MANY)
+
+
+def test_the_table_has_the_columns_of_the_exchange() -> None:
+    rows = rows_of([version_1(1), version_1(2, delivered=4)], {1: b"NATS/1.0\r\nA: 1\r\na: 2\r\nA: 3\r\n\r\n"})
+    made = table(rows, "ORDERS")
+    assert made.schema == COLUMNS
+    assert made.to_pylist()[1] == {
+        "subject": "orders.eu",
+        "data": b"{}",
+        "headers": [("A", ["1", "3"]), ("a", ["2"])],
+        "stream": "ORDERS",
+        "seq": 2,
+        "timestamp": datetime(2025, 11, 18, 21, 6, 40, 123456, tzinfo=UTC),
+        "delivered": 4,
+    }
+    assert made["headers"].null_count == 1
+
+
+def test_headers_and_subjects_that_are_not_ascii_or_not_utf_8_are_texts_all_the_same() -> None:
+    header = "NATS/1.0\r\nName: é\r\n".encode() + b"Raw: \xff\r\n\r\n"
+    block = Block(b"1", ["commandes.é".encode(), b"raw.\xff"], [version_1(1), version_1(2)], [b"", b""], {0: header})
+    made = table(Rows.of(block), "ORDERS").to_pylist()
+    assert made[0]["headers"] == [("Name", ["é"]), ("Raw", ["\ufffd"])]
+    assert [each["subject"] for each in made] == ["commandes.é", "raw.\ufffd"]
+    assert made[0]["data"] == b""
+
+
+def test_a_header_block_that_cannot_be_read_does_not_keep_the_message_from_being_handed_over() -> None:
+    made = table(rows_of([version_1(1)], {0: b"NATS/1.0\r\nno colon\r\n\r\n"}), "ORDERS")
+    assert made["headers"].to_pylist() == [[]]
+
+
+def test_parts_keep_their_headers_when_they_are_cut_picked_and_joined() -> None:
+    rows = rows_of([version_1(sequence) for sequence in range(10)], {2: b"two", 7: b"seven"})
+    assert rows.part(2, 8).headers == {0: b"two", 5: b"seven"}
+    assert rows.picked([7, 0, 2]).headers == {0: b"seven", 2: b"two"}
+    again = joined([rows.part(0, 5), rows.part(5, 10)])
+    assert again == rows
+    assert rows.sizes()[2] == len(b"orders.eu") + len(b"{}") + len(b"two")
+
+
+def test_an_ordinary_message_costs_at_most_a_microsecond_until_it_is_in_the_table() -> None:
+    replies = list(map(version_1, range(ORDINARY)))
+    payloads = [b"%185d" % number for number in range(ORDINARY)]
+    seconds = min(_seconds_of_a_batch(replies, payloads) for _ in range(20))
+    assert seconds / ORDINARY < 1e-6
+
+
+def _seconds_of_a_batch(replies: list[bytes], payloads: list[bytes]) -> float:
+    block = Block(b"1", [b"orders.eu"] * len(replies), replies, payloads, {})
+    start = time.thread_time()
+    made = table(Rows.of(block), "ORDERS")
+    seconds = time.thread_time() - start
+    assert isinstance(made, pa.Table)
+    assert made.num_rows == len(replies)
+    return seconds
