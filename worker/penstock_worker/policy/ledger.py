@@ -1,0 +1,94 @@
+"""An entry of the ledger: which messages form a batch, and how far it got. One key of a bucket per batch.
+
+Knows what is written, and how: JSON, with the ranges as distances, which keeps 100 000 scattered messages below a
+server's 1 MiB. What a later version adds is left alone. Does not know buckets, nor when to write (machine/).
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Self
+
+from penstock_worker.policy.ranges import Range
+
+
+class LedgerEntryError(ValueError):
+    """What a key holds is no entry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A batch whose messages are not all settled yet, as far as is known."""
+
+    batch_id: str
+    ranges: tuple[Range, ...]
+    worker: str
+    """Who wrote it last."""
+    attempts: int = 0
+    """How often it failed for a reason that may pass."""
+    losses: int = 0
+    """How often Spark or its worker was lost while it ran, or might have run."""
+    committed: bool = False
+    """Whether all is done but for the acknowledgements: messages of it that come again are only acknowledged."""
+
+    @property
+    def count(self) -> int:
+        return sum(last - first + 1 for first, last in self.ranges)
+
+    def as_committed(self) -> Self:
+        return replace(self, committed=True)
+
+
+def encode(entry: Entry, *, incarnation: str) -> bytes:
+    """Return the value of the key. The incarnation is the stream's, say the time it was made."""
+    fields = {
+        "incarnation": incarnation,
+        "ranges": _distances(entry.ranges),
+        "worker": entry.worker,
+        "attempts": entry.attempts,
+        "losses": entry.losses,
+        "committed": entry.committed,
+    }
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def decode(batch_id: str, value: bytes, *, incarnation: str) -> Entry | None:
+    """Read a key's value; None if it is about another stream of the same name, of which nothing is left."""
+    try:
+        fields = json.loads(value)
+        if fields["incarnation"] != incarnation:
+            return None
+        return Entry(
+            batch_id=batch_id,
+            ranges=tuple(_ranges(fields["ranges"])),
+            worker=str(fields["worker"]),
+            attempts=int(fields["attempts"]),
+            losses=int(fields["losses"]),
+            committed=fields["committed"] is True,
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise LedgerEntryError(
+            f"The ledger's entry of batch {batch_id} cannot be read ({error!r}): {value[:200]!r}. "
+            "Its messages, if they come again, form a new batch."
+        ) from error
+
+
+def _distances(ranges: Iterable[Range]) -> str:
+    """Return 5-7 and 9-9 as 5+2,2: how far it is from the last one, and how many follow."""
+    parts, before = [], 0
+    for first, last in ranges:
+        more = f"+{last - first}" if last > first else ""
+        parts.append(f"{first - before}{more}")
+        before = last
+    return ",".join(parts)
+
+
+def _ranges(text: str) -> Iterator[Range]:
+    before = 0
+    for part in text.split(","):
+        distance, _, more = part.partition("+")
+        first = before + int(distance)
+        before = first + int(more or 0)
+        if int(distance) < 1 or before < first:
+            raise ValueError(f"{part} does not rise")
+        yield first, before
