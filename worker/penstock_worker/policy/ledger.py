@@ -35,8 +35,9 @@ class Entry:
     def count(self) -> int:
         return sum(last - first + 1 for first, last in self.ranges)
 
-    def as_committed(self) -> Self:
-        return replace(self, committed=True)
+    def after_a_loss(self) -> Self:
+        """Return it as its next holder has it: the one before may have been lost over it."""
+        return self if self.committed else replace(self, losses=self.losses + 1)
 
 
 def encode(entry: Entry, *, incarnation: str) -> bytes:

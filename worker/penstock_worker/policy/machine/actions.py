@@ -61,6 +61,11 @@ class AbandonDriver:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadLedger:
+    """Read all entries of this stream and consumer, whoever wrote them. Answered."""
+
+
+@dataclass(frozen=True, slots=True)
 class WriteLedger:
     """Write the entry under its batch id, whatever is there. Answered."""
 
@@ -145,7 +150,10 @@ class GiveBack:
 
 @dataclass(frozen=True, slots=True)
 class LetGo:
-    """Answer nothing: a newer delivery of these messages is held, or their stream is gone. Final; not answered."""
+    """Answer nothing: a newer delivery of these messages is held, or their stream is gone. Final; not answered.
+
+    What a run or a letter needs of these rows is needed until that is over all the same.
+    """
 
     pieces: Pieces
 
@@ -245,6 +253,7 @@ Action = (
     | CancelRun
     | ForgetRun
     | AbandonDriver
+    | ReadLedger
     | WriteLedger
     | DeleteLedger
     | PublishLetters

@@ -16,9 +16,21 @@ from penstock_worker.policy.outcome import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """First of all: what the ledger has of this consumer, all workers' entries; () without a ledger."""
+    """First of all."""
 
-    entries: tuple[Entry, ...] = ()
+
+@dataclass(frozen=True, slots=True)
+class LedgerRead:
+    """Answers `ReadLedger`: what it has of this stream and consumer, all workers' entries."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerUnread:
+    """Answers `ReadLedger`: it could not be read. It is read again, later."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +204,8 @@ class Tick:
 
 Event = (
     Started
+    | LedgerRead
+    | LedgerUnread
     | Arrived
     | DriverReady
     | DriverLost

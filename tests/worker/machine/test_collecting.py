@@ -1,0 +1,104 @@
+"""When messages become a batch: natural batching."""
+
+from penstock_worker.policy.machine import actions as wants
+from penstock_worker.policy.machine import events as told
+from penstock_worker.policy.machine.actions import HoldReason
+from penstock_worker.policy.outcome import Verdict
+from tests.worker.machine.playing import SETTINGS, Play
+
+
+def test_an_idle_driver_gets_at_once_what_there_is() -> None:
+    play = Play.ready()
+    play.arrive(1, 2, 3)
+    run = play.run()
+    assert (run.ranges, run.count, run.attempt, run.redelivered) == (((1, 3),), 3, 1, False)
+
+
+def test_while_a_batch_runs_the_next_is_collected_for_as_long_as_its_first_message_may_wait() -> None:
+    play = Play.ready()
+    play.arrive(1)
+    play.run()
+    play.arrive(2)
+    play.now += SETTINGS.batch.max_wait_seconds / 2
+    play.arrive(3)
+    assert not play.runs()
+    play.wait(SETTINGS.batch.max_wait_seconds / 2)
+    assert play.run().ranges == ((2, 3),)
+
+
+def test_what_is_collected_goes_at_once_when_the_driver_becomes_idle() -> None:
+    play = Play.ready()
+    play.arrive(1)
+    run = play.run()
+    play.arrive(2, 3)
+    play.end(run, Verdict.OK)
+    assert play.run().ranges == ((2, 3),)
+
+
+def test_a_full_batch_does_not_wait() -> None:
+    play = Play.ready()
+    play.arrive(1)
+    play.run()
+    play.arrive(*range(2, 120))
+    assert play.run().ranges == ((2, 101),)
+
+
+def test_bytes_fill_a_batch_too_and_a_message_larger_than_that_goes_alone() -> None:
+    play = Play.ready(max_bytes=100)
+    play.arrive(1, 2, 3, size=60)
+    assert [run.count for run in play.runs()] == [1, 1]
+    play = Play.ready(max_bytes=100)
+    play.arrive(1, 2, size=5000)
+    assert [run.bytes for run in play.runs()] == [5000, 5000]
+
+
+def test_no_more_batches_are_with_the_driver_than_it_may_have() -> None:
+    play = Play.ready(in_flight=2)
+    play.arrive(*range(1, 301))
+    assert [run.ranges for run in play.runs()] == [((1, 100),), ((101, 200),)]
+
+
+def test_redelivered_messages_form_batches_of_their_own() -> None:
+    play = Play.ready(ledger=False)
+    play.arrive(9, 7, 3, redelivered=True)
+    play.arrive(10, 11)
+    assert play.run().ranges == ((10, 11),)
+    play.wait(SETTINGS.batch.max_wait_seconds)
+    run = play.run()
+    assert (run.ranges, run.redelivered) == (((3, 3), (7, 7), (9, 9)), True)
+    assert [(piece.start, piece.stop) for piece in run.pieces] == [(2, 3), (1, 2), (0, 1)]
+
+
+def test_fresh_messages_of_many_blocks_are_one_batch_in_their_order() -> None:
+    play = Play.ready(in_flight=1)
+    play.arrive(1)
+    first = play.run()
+    for sequence in range(2, 12, 2):
+        play.arrive(sequence, sequence + 1)
+    play.end(first, Verdict.OK)
+    assert play.run().ranges == ((2, 11),)
+
+
+def test_nothing_is_pulled_before_the_driver_is_ready_nor_while_too_much_is_held() -> None:
+    play = Play(SETTINGS)
+    play.tell(told.Started())
+    assert play.one(wants.HoldPull).reasons == (HoldReason.DRIVER,)
+    play.tell(told.LedgerRead(()), told.DriverReady("one"))
+    play.one(wants.ReleasePull)
+    play.arrive(*range(1, 301))
+    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    for run in play.runs():
+        play.end(run, Verdict.OK)
+    play.settle()
+    play.one(wants.ReleasePull)
+
+
+def test_a_pause_stops_the_pull_and_what_is_held_runs() -> None:
+    play = Play.ready()
+    play.tell(told.Pause())
+    assert play.one(wants.HoldPull).reasons == (HoldReason.PAUSED,)
+    play.arrive(1)
+    play.end(play.run(), Verdict.OK)
+    assert play.settle()
+    play.tell(told.Resume())
+    play.one(wants.ReleasePull)

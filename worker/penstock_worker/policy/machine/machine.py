@@ -1,0 +1,223 @@
+"""The machine of the engine: each event changes the books, and then all is done that has become possible.
+
+Knows the order in which things are looked at, and when to look again. What is decided is in the modules beside it:
+
+    arriving   what a message is that came, and whether it belongs to a batch of former times
+    collecting when messages become a batch, and when to pull
+    running    which batch runs, and what each verdict leads to (losing, splitting, circuit)
+    settling   what follows a run that went well
+    ending     how it stops
+
+Sequences are not looked into for fresh messages: per message nothing is done (blocks.py). Called by the engine's shell.
+"""
+
+from penstock_worker.policy.machine import actions, arriving, collecting, ending, losing, running, settling
+from penstock_worker.policy.machine import events as told
+from penstock_worker.policy.machine.actions import Action, HoldReason, Note
+from penstock_worker.policy.machine.batch import ASKING, Stage
+from penstock_worker.policy.machine.books import Books
+from penstock_worker.policy.machine.events import Event
+from penstock_worker.policy.settings import EngineSettings
+
+RENEWALS_PER_ACK_WAIT = 3
+COUNT_SECONDS = 60.0
+"""How often former batches are looked at, whether they are over."""
+DRAIN_COUNT_SECONDS = 0.5
+LEDGER_ANSWERS = {Stage.OPENING, Stage.COMMITTING}
+
+
+class Machine:
+    """All decisions of one engine. `handle` is its only entrance."""
+
+    def __init__(self, settings: EngineSettings, *, ack_wait_seconds: float) -> None:
+        self.settings = settings
+        self.books = Books(settings, ack_wait_seconds)
+        self._renew_seconds = ack_wait_seconds / RENEWALS_PER_ACK_WAIT
+        self._renew_at: float | None = None
+        self._count_at = 0.0
+        self._held: tuple[HoldReason, ...] | None = None
+        self._wake_at: float | None = None
+
+    def handle(self, event: Event, *, now: float, chance: float) -> list[Action]:
+        """Take what happened, and return what is to be done. After `Stop` nothing is, whatever happens."""
+        books = self.books
+        if books.has_ended:
+            return []
+        books.out = []
+        self._take(event, now, chance)
+        if not books.has_ended:
+            self._go_on(now)
+        return books.out
+
+    def _take(self, event: Event, now: float, chance: float) -> None:
+        books = self.books
+        match event:
+            case told.Arrived():
+                arriving.arrived(books, event, now)
+            case told.RunEnded():
+                running.run_ended(books, event, now, chance)
+            case told.Tick():
+                self._wake_at = None
+            case told.LedgerRead():
+                arriving.ledger_read(books, event, now)
+            case told.LedgerUnread():
+                arriving.ledger_unread(books, event, now, chance)
+            case told.Started():
+                losing.await_driver(books)
+                arriving.read_ledger(books)
+            case told.DriverReady() | told.DriverLost() | told.DriverUnusable():
+                self._take_driver(event, now)
+            case told.LinkLost() | told.LinkBack() | told.Reborn() | told.Counted():
+                self._take_server(event, now)
+            case told.Pause() | told.Resume() | told.Drain() | told.CancelBatch() | told.Terminate():
+                self._take_wish(event, now)
+            case _:
+                self._take_answer(event, now, chance)
+
+    def _take_answer(self, event: Event, now: float, chance: float) -> None:
+        books = self.books
+        match event:
+            case told.LedgerWritten(batch_id):
+                settling.answered(books, batch_id, LEDGER_ANSWERS, now)
+            case told.LettersPublished(batch_id):
+                settling.answered(books, batch_id, {Stage.BURYING}, now)
+            case told.OutgoingPublished(batch_id):
+                settling.answered(books, batch_id, {Stage.PUBLISHING}, now)
+            case told.Settled(batch_id):
+                settling.settled(books, batch_id, now)
+            case told.LedgerFailed(batch_id, why):
+                settling.failed(books, batch_id, LEDGER_ANSWERS, why, now=now, chance=chance)
+            case told.LettersFailed(batch_id, why):
+                settling.failed(books, batch_id, {Stage.BURYING}, why, now=now, chance=chance)
+            case told.OutgoingFailed(batch_id, run, _, gone) if gone:
+                running.outgoing_gone(books, batch_id, run)
+            case told.OutgoingFailed(batch_id, _, why):
+                settling.failed(books, batch_id, {Stage.PUBLISHING}, why, now=now, chance=chance)
+            case told.NotSettled(batch_id, why):
+                settling.failed(books, batch_id, {Stage.SETTLING}, why, now=now, chance=chance)
+            case _:
+                pass
+
+    def _take_driver(self, event: told.DriverReady | told.DriverLost | told.DriverUnusable, now: float) -> None:
+        books = self.books
+        match event:
+            case told.DriverReady(incarnation):
+                books.driver.is_ready, books.driver.is_awaited = True, False
+                books.report(Note.DRIVER_READY, detail=incarnation)
+            case told.DriverLost(why):
+                running.driver_lost(books, why, now)
+            case told.DriverUnusable(why):
+                ending.stop_for_code(books, why, now)
+
+    def _take_server(self, event: told.LinkLost | told.LinkBack | told.Reborn | told.Counted, now: float) -> None:
+        books = self.books
+        match event:
+            case told.LinkLost():
+                books.link_is_up = False
+            case told.LinkBack():
+                books.link_is_up = True
+                self._renew_at = now if self._renew_at is not None else None
+                self._ask_all(now)
+            case told.Reborn(why):
+                ending.reborn(books, why)
+            case told.Counted(pending, ack_pending, ack_floor):
+                arriving.forget_over(books, ack_floor)
+                if books.is_draining and not (pending or ack_pending or books.blocks.messages):
+                    ending.end(books, ending.EXIT_DONE, "Everything is processed.", grace_seconds=0, now=now)
+
+    def _take_wish(self, event: Event, now: float) -> None:
+        books = self.books
+        match event:
+            case told.Pause():
+                books.is_paused = True
+            case told.Resume():
+                books.is_paused = False
+            case told.Drain():
+                books.is_draining = True
+            case told.CancelBatch(batch_id):
+                running.cancel_batch(books, batch_id, now)
+            case told.Terminate(grace_seconds):
+                ending.end(books, ending.EXIT_DONE, "Asked to end.", grace_seconds=grace_seconds, now=now)
+            case _:
+                pass
+
+    def _ask_all(self, now: float) -> None:
+        self.books.recall.ask_at = now
+        for batch in self.books.batches.values():
+            if batch.stage in ASKING and not batch.asked:
+                batch.due = now
+
+    # What has become possible
+
+    def _go_on(self, now: float) -> None:
+        books = self.books
+        books.finished.forget_old(now)
+        ending.go_on(books, now)
+        if not books.has_ended:
+            arriving.ask_again(books, now)
+            arriving.recall_batches(books, now)
+            running.wake_rested(books, now)
+            running.look_for_overdue(books, now)
+            collecting.collect(books, now)
+            settling.ask(books, now)
+            running.hand_over(books, now)
+            self._renew(now)
+            self._count(now)
+            self._hold_or_pull(now)
+            self._wake(now)
+
+    def _renew(self, now: float) -> None:
+        """Renew every lease that is a third of the ack wait old, in one go."""
+        books = self.books
+        if not books.blocks.messages:
+            self._renew_at = None
+        elif self._renew_at is None:
+            self._renew_at = now + self._renew_seconds
+        elif self._renew_at <= now:
+            self._renew_at = now + self._renew_seconds
+            oldest = now - self._renew_seconds
+            pieces = tuple(piece for piece in books.unsettled_pieces() if books.blocks.arrived_at(piece) <= oldest)
+            if pieces and books.link_is_up:
+                books.out.append(actions.Renew(pieces))
+
+    def _count(self, now: float) -> None:
+        if self._counts() and self._count_at <= now:
+            drains = self.books.is_draining and not self.books.blocks.messages
+            self._count_at = now + (DRAIN_COUNT_SECONDS if drains else COUNT_SECONDS)
+            self.books.out.append(actions.Count())
+
+    def _counts(self) -> bool:
+        recall = self.books.recall
+        drains = self.books.is_draining and not self.books.blocks.messages
+        return drains or bool(recall.read or recall.remembered)
+
+    def _hold_or_pull(self, now: float) -> None:
+        reasons = collecting.hold_reasons(self.books, now)
+        if reasons != self._held:
+            self._held = reasons
+            self.books.out.append(actions.HoldPull(reasons) if reasons else actions.ReleasePull())
+
+    def _wake(self, now: float) -> None:
+        """Ask to be woken when the next thing is due, if that is sooner than last asked for."""
+        wake_at = min((time for time in self._dues(now) if time > now), default=None)
+        if wake_at is not None and (self._wake_at is None or wake_at < self._wake_at):
+            self._wake_at = wake_at
+            self.books.out.append(actions.WakeAt(wake_at))
+
+    def _dues(self, now: float) -> list[float]:
+        books = self.books
+        dues = [*books.recall.due(), *collecting.due(books, now), books.recall.ask_at]
+        for batch in books.batches.values():
+            if batch.stage is Stage.RUNNING:
+                dues.append(running.overdue_at(books, batch))
+            elif batch.stage is Stage.RESTING or (batch.stage in ASKING and not batch.asked):
+                dues.append(batch.due)
+        if books.circuit.is_open:
+            dues.append(books.circuit.probe_at)
+        if self._renew_at is not None:
+            dues.append(self._renew_at)
+        if self._counts():
+            dues.append(self._count_at)
+        if books.ending:
+            dues += [books.ending.cancel_at, books.ending.until]
+        return dues

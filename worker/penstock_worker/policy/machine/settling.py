@@ -1,0 +1,142 @@
+"""What follows a run that went well: publish, put aside, commit, settle; and asking again for what was not answered.
+
+    ran OK     → (outgoing published) → (rejected messages published as dead letters) → (ledger: committed) → settled
+    condemned  → published as a dead letter → settled
+
+So the ledger says "committed" when nothing but acknowledgements is missing, and a message is terminated only once its
+dead letter has a PubAck. Knows the order. Does not know how a run goes, nor what any of it looks like on a wire.
+"""
+
+from collections import defaultdict
+
+from penstock_worker.policy.machine import actions
+from penstock_worker.policy.machine.actions import Action, Letter, Note, Terminated
+from penstock_worker.policy.machine.batch import ASKING, Batch, Stage
+from penstock_worker.policy.machine.blocks import Row
+from penstock_worker.policy.machine.books import Books
+from penstock_worker.policy.machine.delays import before_asking_again
+from penstock_worker.policy.machine.pieces import Piece, Pieces, count, rows_as_pieces
+from penstock_worker.policy.outcome import Outcome
+
+SETTLE_TRIES = 3
+"""A server that was killed may have forgotten the delivery, and never confirms. It delivers again."""
+
+
+def went_well(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
+    """Begin what follows a run that returned."""
+    batch.fault = None
+    batch.outgoing = outcome.outgoing
+    batch.dead = {
+        rejection.sequence: rejection.reason
+        for rejection in outcome.rejections
+        if books.blocks.find(batch.pieces, rejection.sequence)
+    }
+    batch.todo = [
+        *([Stage.PUBLISHING] if batch.outgoing else []),
+        *([Stage.BURYING] if batch.dead else []),
+        *([Stage.COMMITTING] if books.settings.ledger else []),
+        Stage.SETTLING,
+    ]
+    next_stage(batch, now)
+
+
+def next_stage(batch: Batch, now: float) -> None:
+    """Go on to what is to be done next; after the opening that is a run."""
+    batch.stage = batch.todo.pop(0) if batch.todo else Stage.READY
+    batch.asked, batch.failures, batch.due = False, 0, now
+
+
+def ask(books: Books, now: float) -> None:
+    """Ask what is to be asked by now."""
+    for batch in list(books.batches.values()):
+        if batch.stage in ASKING and not batch.asked and batch.due <= now and books.link_is_up:
+            batch.asked = True
+            books.out.append(_question(books, batch))
+
+
+def _question(books: Books, batch: Batch) -> Action:
+    worker = books.settings.worker
+    if batch.stage is Stage.PUBLISHING:
+        return actions.PublishOutgoing(batch.id, batch.runs, batch.outgoing)
+    if batch.stage is Stage.BURYING:
+        return actions.PublishLetters(batch.id, _letters(books, batch))
+    if batch.stage is Stage.SETTLING:
+        return _settle(books, batch)
+    return actions.WriteLedger(batch.entry(worker, committed=batch.stage is Stage.COMMITTING))
+
+
+def _dead_rows(books: Books, batch: Batch) -> dict[int, Row]:
+    found = {sequence: books.blocks.find(batch.pieces, sequence) for sequence in batch.dead}
+    return {sequence: row for sequence, row in found.items() if row is not None}
+
+
+def _letters(books: Books, batch: Batch) -> tuple[Letter, ...]:
+    return tuple(
+        Letter(
+            piece=Piece(block, row, row + 1),
+            sequence=sequence,
+            reason=batch.dead[sequence],
+            fault=batch.fault,
+            attempts=max(batch.runs, 1),
+        )
+        for sequence, (block, row) in _dead_rows(books, batch).items()
+    )
+
+
+def _settle(books: Books, batch: Batch) -> actions.Settle:
+    if not batch.dead:
+        return actions.Settle(batch.id, batch.pieces)
+    rows = _dead_rows(books, batch)
+    by_reason: defaultdict[str, list[Row]] = defaultdict(list)
+    for sequence, row in rows.items():
+        by_reason[batch.dead[sequence]].append(row)
+    terminated = tuple(Terminated(rows_as_pieces(sorted(some)), reason) for reason, some in by_reason.items())
+    return actions.Settle(batch.id, _without(books, batch, set(rows.values())), terminated)
+
+
+def _without(books: Books, batch: Batch, rows: set[Row]) -> Pieces:
+    return rows_as_pieces(row for row in books.blocks.rows(batch.pieces) if row not in rows)
+
+
+# Answers
+
+
+def answered(books: Books, batch_id: str, stages: set[Stage], now: float) -> None:
+    batch = books.batches.get(batch_id)
+    if batch is not None and batch.stage in stages and batch.asked:
+        next_stage(batch, now)
+
+
+def failed(books: Books, batch_id: str, stages: set[Stage], why: str, *, now: float, chance: float) -> None:
+    """Ask again, later. What fails while the link is away does not count."""
+    batch = books.batches.get(batch_id)
+    if batch is None or batch.stage not in stages or not batch.asked:
+        return
+    batch.asked = False
+    batch.failures += books.link_is_up
+    if batch.stage is Stage.SETTLING and batch.failures >= SETTLE_TRIES:
+        settled(books, batch_id, now, confirmed=False)
+        return
+    batch.due = now + before_asking_again(max(batch.failures, 1), chance)
+    books.report(Note.FAILED, batch, detail=f"{batch.stage.name.lower()}: {why}")
+
+
+def settled(books: Books, batch_id: str, now: float, *, confirmed: bool = True) -> None:
+    """Close the books on a batch. What was not confirmed is remembered, in case that it comes again."""
+    batch = books.batches.get(batch_id)
+    if batch is None or batch.stage is not Stage.SETTLING:
+        return
+    dead = count(Piece(block, row, row + 1) for block, row in _dead_rows(books, batch).values())
+    books.tally.dead_lettered += dead
+    books.tally.acked += batch.count - dead
+    books.finished.add(batch.ranges, frozenset(batch.dead), now)
+    if not confirmed:
+        books.recall.remember(batch.entry(books.settings.worker, committed=True), batch.runs)
+    elif books.settings.ledger:
+        books.out.append(actions.DeleteLedger((batch.id,)))
+    books.forget_run(batch)
+    if dead:
+        books.report(Note.DEAD_LETTERED, batch, detail=str(dead))
+    books.report(Note.SETTLED, batch)
+    books.blocks.answered(batch.pieces)
+    books.remove(batch)

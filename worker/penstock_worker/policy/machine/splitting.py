@@ -1,0 +1,84 @@
+"""What cannot be processed is found by halves: a batch that fails for its data is cut in two, down to single messages.
+
+A single message that fails is condemned, and becomes a dead letter once all of the batch that it was cut from is
+decided; so a batch that turns out to be bad as a whole leaves no dead letters behind. That is when too many runs were
+needed, or too many messages, or more than half of them, cannot be processed: then it is not the messages, but the code
+or a schema that changed, and the worker stops. So it does after too many bad messages in a row, batch after batch.
+"""
+
+from penstock_worker.policy.machine import actions
+from penstock_worker.policy.machine.actions import Note
+from penstock_worker.policy.machine.batch import Batch, Root, Stage
+from penstock_worker.policy.machine.books import Books
+from penstock_worker.policy.machine.ending import stop_for_code
+from penstock_worker.policy.machine.pieces import cut
+from penstock_worker.policy.machine.settling import next_stage
+from penstock_worker.policy.outcome import Fault
+
+RUNS_MAX = 64
+CONDEMNED_MAX = 20
+SHARE_COUNTS_FROM = 10
+"""Of fewer messages more than half may be bad by chance."""
+
+
+def blame_data(books: Books, batch: Batch, fault: Fault | None, now: float) -> None:
+    """Go on with a batch of which some message cannot be processed."""
+    batch.fault, batch.stage = fault, Stage.READY
+    if batch.count == 1:
+        condemn(books, batch, now)
+    elif batch.root.runs >= RUNS_MAX:
+        _give_up(books, batch, f"{batch.root.runs} runs did not find out which of its messages", now)
+    else:
+        split(books, batch, now)
+
+
+def split(books: Books, batch: Batch, now: float) -> None:
+    books.report(Note.SPLIT, batch)
+    books.forget_run(batch)
+    if books.settings.ledger:
+        books.out.append(actions.DeleteLedger((batch.id,)))
+    halves = cut(batch.pieces, batch.count // 2)
+    opened = [books.open(half, now, redelivered=batch.redelivered, root=batch.root) for half in halves]
+    books.remove(batch)
+    for part in opened:
+        part.is_suspect, part.fault = batch.is_suspect, batch.fault
+
+
+def condemn(books: Books, batch: Batch, now: float) -> None:
+    root = batch.root
+    batch.stage = Stage.CONDEMNED
+    batch.dead = {batch.ranges[0][0]: batch.fault.message if batch.fault else "It cannot be processed."}
+    books.forget_run(batch)
+    root.condemned.append(batch)
+    root.undecided.discard(batch.id)
+    books.bad_in_a_row += 1
+    if why := _too_many(books, root):
+        _give_up(books, batch, why, now)
+    else:
+        decide(books, root, now)
+
+
+def decide(books: Books, root: Root, now: float) -> None:
+    """Put the condemned aside, once nothing else of their batch is open."""
+    if root.undecided or books.ending:
+        return
+    condemned, root.condemned = root.condemned, []
+    for batch in condemned:
+        batch.todo = [Stage.BURYING, Stage.SETTLING]
+        next_stage(batch, now)
+
+
+def _too_many(books: Books, root: Root) -> str:
+    bad = len(root.condemned)
+    if bad > CONDEMNED_MAX:
+        return f"more than {CONDEMNED_MAX} of its messages"
+    if root.count >= SHARE_COUNTS_FROM and bad > root.count / 2:
+        return f"more than half of its {root.count} messages"
+    if books.bad_in_a_row > CONDEMNED_MAX:
+        return f"{books.bad_in_a_row} messages in a row, it the last of them,"
+    return ""
+
+
+def _give_up(books: Books, batch: Batch, why: str, now: float) -> None:
+    told = f"{batch.fault.type}: {batch.fault.message}" if batch.fault else "no error was told"
+    stop_for_code(books, f"Batch {batch.id}: {why} cannot be processed, so it is not the messages. Last: {told}", now)
