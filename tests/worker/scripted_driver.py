@@ -40,6 +40,8 @@ class Script:
 
     process: Process = ok
     outgoing: pa.Table = field(default_factory=OUTGOING.empty_table)
+    on_fetch: Callable[[], None] = lambda: None
+    """Is called when the messages to be published are fetched."""
     description: Description | None = None
     handed: list[tuple[Handed, pa.Table]] = field(default_factory=list)
     cancelled: list[RunName] = field(default_factory=list)
@@ -75,6 +77,7 @@ class ScriptedDriver(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow 
     @override
     def do_get(self, context: flight.ServerCallContext, ticket: flight.Ticket) -> flight.RecordBatchStream:
         decode(RunName, ticket.ticket)
+        self.script.on_fetch()
         return flight.RecordBatchStream(self.script.outgoing)
 
     @override

@@ -32,6 +32,10 @@ class DriverLostError(ConnectionError):
     """The driver is not there, went away during the call, or does not answer."""
 
 
+class DriverSilentError(DriverLostError):
+    """The driver does not answer in time: it may be there, and go on with what it has."""
+
+
 class DriverFaultError(RuntimeError):
     """The driver answered what is no answer: another version of it, or a fault of its own."""
 
@@ -97,7 +101,7 @@ class DriverClient:
         except (flight.FlightUnavailableError, flight.FlightCancelledError) as problem:
             raise DriverLostError(f"The driver at {self.socket} is gone, or not there yet.") from problem
         except flight.FlightTimedOutError as problem:
-            raise DriverLostError(f"The driver at {self.socket} does not answer in time.") from problem
+            raise DriverSilentError(f"The driver at {self.socket} does not answer in time.") from problem
         except MalformedError as problem:
             raise DriverFaultError(f"The driver at {self.socket} does not speak as we do: {problem}") from problem
         except pa.ArrowException as problem:

@@ -34,17 +34,17 @@ class Handed:
     """A batch, as it is handed over."""
 
     name: RunName
+    deadline_seconds: float
+    """From now."""
+    attempt: int
+    """Counted from 1: how often these messages are tried, this time included."""
+    redelivered: bool
+    """Whether the server delivered some of it before."""
     stream: str
     consumer: str
     ranges: tuple[Range, ...]
     count: int
     bytes: int
-    attempt: int
-    """Counted from 1: how often these messages are tried, this time included."""
-    redelivered: bool
-    """Whether the server delivered some of it before."""
-    deadline_seconds: float
-    """From now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,260 @@
+"""The engine on a real server, with a driver of the test's at the other end: each message has its one final answer."""
+
+import threading
+from collections.abc import AsyncIterator
+
+import pyarrow as pa
+import pytest
+
+from penstock_worker.exchange.columns import OUTGOING
+from penstock_worker.exchange.records import Description, Handed
+from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
+from penstock_worker.policy.settings import BatchSettings
+from tests.testbed.nats.fixtures import StartNats
+from tests.testbed.nats.server import NatsServer
+from tests.testbed.nats.shared import SharedServers
+from tests.worker.engine.working import SECOND, Scene, scene
+
+MANY = 2_500
+LARGE = 5 << 20
+BAD = 7
+FAULT = Fault("ArithmeticException", "÷ by zero\nin row 7", "DIVIDE_BY_ZERO", "22012", "at\nline", "etl.py:3")
+
+
+@pytest.fixture
+def server(shared_servers: SharedServers) -> NatsServer:
+    return shared_servers.get("2.15")
+
+
+@pytest.fixture
+async def work(server: NatsServer, fresh_name: str) -> AsyncIterator[Scene]:
+    async with scene(server.url, f"engine-{fresh_name}") as made:
+        await made.consumer()
+        yield made
+
+
+@pytest.mark.parametrize("variant", ["2.15", "2.15-acks-v2"])
+async def test_every_message_goes_to_the_driver_once_and_is_acknowledged(
+    variant: str, shared_servers: SharedServers, fresh_name: str
+) -> None:
+    async with scene(shared_servers.get(variant).url, f"engine-{fresh_name}") as work:
+        await work.consumer()
+        await work.publish_many(MANY)
+        with work.driver():
+            stop = await work.drained()
+        assert stop.code == 0
+        assert sorted(all_handed(work)) == list(range(1, MANY + 1))
+        assert max(handed.count for handed, _ in work.script.handed) <= work.settings.engine.batch.max_messages
+        await work.assert_all_settled()
+        assert await work.letters() == []
+
+
+def all_handed(work: Scene) -> list[int]:
+    """Return the sequences of all runs, one after the other."""
+    return [sequence for run in work.script.sequences() for sequence in run]
+
+
+async def test_a_batch_says_what_it_is(work: Scene) -> None:
+    await work.publish(b"1", b"22")
+    with work.driver():
+        await work.drained()
+    (handed, _), *others = work.script.handed
+    assert not others
+    assert handed.name.batch_id.startswith(f"{work.stream}.etl.1-2.")
+    assert (handed.ranges, handed.count, handed.attempt, handed.redelivered) == (((1, 2),), 2, 1, False)
+    assert handed.deadline_seconds == work.settings.engine.batch.deadline_seconds
+
+
+async def test_headers_empty_payloads_and_other_alphabets_reach_the_driver_as_they_were(work: Scene) -> None:
+    await work.publish(b"", subject="commande.é", headers={"Name": ["é", "è"], "name": "ñ"})
+    with work.driver():
+        await work.drained()
+    (row,) = work.script.handed[0][1].to_pylist()
+    assert row["subject"] == f"{work.stream}.commande.é"
+    assert row["data"] == b""
+    assert row["headers"] == [("Name", ["é", "è"]), ("name", ["ñ"])]
+    assert row["stream"] == work.stream
+
+
+async def test_messages_of_many_megabytes_are_processed(start_nats: StartNats) -> None:
+    async with scene(start_nats(max_payload_bytes=8 << 20).url, "large") as work:
+        await work.consumer()
+        work.change(batch=BatchSettings(max_messages=10, max_bytes=2 * LARGE))
+        await work.publish(*(bytes([number]) * LARGE for number in range(6)))
+        with work.driver():
+            await work.drained()
+        assert sorted(all_handed(work)) == list(range(1, 7))
+        assert all(handed.bytes <= 2 * LARGE + 1000 for handed, _ in work.script.handed)
+        await work.assert_all_settled()
+
+
+async def test_rejected_messages_become_dead_letters_and_the_others_are_acknowledged(work: Scene) -> None:
+    await work.publish(b"good", b"bad", b"good", headers={"Trace": "é", "Nats-Foo": "bar"})
+    work.script.process = lambda *_: Outcome(Verdict.OK, 0.1, (Rejection(1, "no amount\nin it"),))
+    with work.driver():
+        await work.drained()
+    await work.assert_all_settled()
+    (letter,) = await work.letters()
+    assert letter.subject == f"dead.{work.stream}.{work.stream}.a"
+    assert letter.data == b"good"
+    headers = letter.headers
+    assert headers["Penstock-Reason"] == r"no amount\nin it"
+    assert headers["Penstock-Sequence"] == "1"
+    assert headers["Trace"] == "é"
+    assert headers["Penstock-Original-Nats-Foo"] == "bar"
+    assert headers["Nats-Msg-Id"] == f"{work.stream}:1:etl"
+
+
+async def test_a_message_that_cannot_be_processed_is_found_and_put_aside_alone(work: Scene) -> None:
+    def fail_with_the_bad_one(_handed: Handed, rows: pa.Table) -> Outcome:
+        bad = BAD in rows["seq"].to_pylist()
+        return Outcome(Verdict.DATA, 0.01, fault=FAULT) if bad else Outcome(Verdict.OK, 0.01)
+
+    await work.publish_many(40)
+    work.script.process = fail_with_the_bad_one
+    with work.driver():
+        await work.drained()
+    await work.assert_all_settled()
+    (letter,) = await work.letters()
+    assert letter.data == b"%d" % BAD
+    assert letter.headers["Penstock-Error"] == "ArithmeticException"
+    assert letter.headers["Penstock-Condition"] == "DIVIDE_BY_ZERO"
+    assert letter.headers["Penstock-Sqlstate"] == "22012"
+    assert letter.headers["Penstock-Place"] == "etl.py:3"
+
+
+async def test_what_passes_is_tried_again_in_place_and_then_acknowledged(work: Scene) -> None:
+    def fail_twice(handed: Handed, _rows: pa.Table) -> Outcome:
+        return Outcome(Verdict.TRANSIENT if handed.name.run < 3 else Verdict.OK, 0.01, fault=FAULT)
+
+    await work.publish_many(10)
+    work.script.process = fail_twice
+    with work.driver():
+        await work.drained()
+    assert [handed.name.run for handed, _ in work.script.handed] == [1, 2, 3]
+    assert len({handed.name.batch_id for handed, _ in work.script.handed}) == 1
+    await work.assert_all_settled()
+    assert (await work.info()).num_redelivered == 0
+
+
+async def test_an_error_of_the_code_ends_the_engine_and_leaves_every_message_on_the_server(work: Scene) -> None:
+    await work.publish_many(10)
+    work.script.process = lambda *_: Outcome(Verdict.CODE, 0.01, fault=FAULT)
+    with work.driver():
+        stop = await work.drained()
+    assert stop.code == 1
+    assert "ArithmeticException" in stop.sentence
+    assert await work.letters() == []
+    info = await work.info()
+    assert info.ack_floor.stream_sequence == 0
+    assert info.num_pending + info.num_ack_pending == 10
+
+
+async def test_a_driver_whose_code_cannot_be_imported_ends_the_engine_before_it_pulls(work: Scene) -> None:
+    await work.publish_many(10)
+    work.script.description = Description(
+        incarnation="a",
+        entrypoint="etl:process",
+        spark="",
+        ready=False,
+        why_not="etl.py, line 3: no module named 'pandsa'",
+        permanent=True,
+    )
+    with work.driver():
+        stop = await work.drained()
+    assert stop.code == 1
+    assert "pandsa" in stop.sentence
+    assert (await work.info()).num_pending == 10
+
+
+async def test_what_the_code_wants_published_is_stored_before_its_batch_is_settled(work: Scene) -> None:
+    facts = [
+        {"subject": f"{work.stream}-out.{number}", "data": b"%d" % number, "headers": None, "message_id": f"m{number}"}
+        for number in range(3)
+    ]
+    await work.js.streams.create({"name": f"{work.stream}-out", "subjects": [f"{work.stream}-out.>"]})
+    await work.publish_many(5)
+    work.script.outgoing = pa.Table.from_pylist(facts, OUTGOING)
+    work.script.process = lambda *_: Outcome(Verdict.OK, 0.01, outgoing=3)
+    with work.driver():
+        await work.drained()
+    await work.assert_all_settled()
+    assert (await work.js.streams.info(f"{work.stream}-out")).state.messages == 3
+
+
+async def test_nothing_is_settled_while_what_is_to_be_published_is_stored_nowhere(work: Scene) -> None:
+    facts = [{"subject": f"{work.stream}-out.x", "data": b"", "headers": None, "message_id": "m"}]
+    refused = threading.Event()
+    work.script.outgoing = pa.Table.from_pylist(facts, OUTGOING)
+    work.script.process = lambda *_: Outcome(Verdict.OK, 0.01, outgoing=1)
+    work.script.on_fetch = refused.set
+    await work.publish_many(5)
+    with work.driver():
+        async with work.working():
+            await work.eventually(refused.is_set)
+            assert (await work.info()).num_ack_pending == 5
+            await work.js.streams.create({"name": f"{work.stream}-out", "subjects": [f"{work.stream}-out.>"]})
+            await work.until(pending=0)
+    assert (await work.js.streams.info(f"{work.stream}-out")).state.messages == 1
+
+
+async def test_a_batch_outlives_an_ack_wait_that_is_shorter(server: NatsServer, fresh_name: str) -> None:
+    async with scene(server.url, f"engine-{fresh_name}") as work:
+        await work.consumer(ack_wait=SECOND)
+        await work.publish_many(20)
+
+        def linger(*_: object) -> Outcome:
+            threading.Event().wait(3.5)  # longer than three ack waits: it is what is tested
+            return Outcome(Verdict.OK, 3.5)
+
+        work.script.process = linger
+        with work.driver():
+            await work.drained()
+        assert all_handed(work) == list(range(1, 21))
+        assert (await work.info()).num_redelivered == 0
+        await work.assert_all_settled()
+
+
+async def test_a_small_max_ack_pending_makes_batches_smaller_and_nothing_stops(
+    server: NatsServer, fresh_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with scene(server.url, f"engine-{fresh_name}") as work:
+        await work.consumer(max_ack_pending=1000)
+        await work.publish_many(MANY)
+        with work.driver():
+            await work.drained()
+        assert max(handed.count for handed, _ in work.script.handed) <= 333
+        assert "Batches have 333 messages at most" in caplog.text
+        await work.assert_all_settled()
+
+
+async def test_messages_that_come_again_are_batches_of_their_own(work: Scene) -> None:
+    await work.publish_many(5)
+    handle = work.js.consumer(work.stream, "etl")
+    for message in await handle.fetch(5):
+        message.nak()
+    await work.publish_many(5)
+    with work.driver():
+        await work.drained()
+    kinds = {
+        frozenset(rows["seq"].to_pylist()): (handed.redelivered, max(rows["delivered"].to_pylist()))
+        for handed, rows in work.script.handed
+    }
+    assert kinds == {frozenset(range(1, 6)): (True, 2), frozenset(range(6, 11)): (False, 1)}
+
+
+async def test_the_driver_is_told_when_nobody_will_ask_for_a_run_any_more(work: Scene) -> None:
+    await work.publish_many(3)
+    with work.driver():
+        async with work.working():
+            await work.until(pending=0)
+            await work.eventually(lambda: len(work.script.forgotten) == 1)
+    assert work.script.forgotten == [work.script.handed[0][0].name]
+
+
+async def test_an_engine_without_a_ledger_works_as_well(work: Scene) -> None:
+    work.change(ledger=False)
+    await work.publish_many(10)
+    with work.driver():
+        await work.drained()
+    await work.assert_all_settled()

@@ -1,0 +1,262 @@
+"""The engine where things break: whatever dies, each message is acknowledged, a dead letter, or still on the server."""
+
+import shutil
+import signal
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from penstock_worker.exchange.records import Handed
+from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
+from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
+from tests.testbed.nats.fixtures import StartNats, StartRelay
+from tests.testbed.nats.server import NatsServer
+from tests.testbed.nats.shared import SharedServers
+from tests.worker.engine.working import PATIENCE_SECONDS, SECOND, Scene, scene
+
+COUNT = 300
+SOME = 50
+ACK_WAIT = 2 * SECOND
+
+
+@pytest.fixture
+def server(shared_servers: SharedServers) -> NatsServer:
+    return shared_servers.get("2.15")
+
+
+@pytest.fixture
+async def work(server: NatsServer, fresh_name: str) -> AsyncIterator[Scene]:
+    """A scene with small batches, and an ack wait that tests can wait for."""
+    async with scene(server.url, f"faults-{fresh_name}") as made:
+        await made.consumer(ack_wait=ACK_WAIT)
+        made.change(batch=BatchSettings(max_messages=SOME, max_wait_seconds=0.05))
+        yield made
+
+
+class Gate:
+    """Lets runs begin, and holds them until it is opened."""
+
+    def __init__(self, outcome: Outcome | None = None) -> None:
+        self.outcome = outcome or Outcome(Verdict.OK, 0.0)
+        self.has_begun = threading.Event()
+        self.opened = threading.Event()
+
+    def __call__(self, *_: object) -> Outcome:
+        self.has_begun.set()
+        self.opened.wait(PATIENCE_SECONDS)
+        return self.outcome
+
+
+async def test_an_engine_that_is_killed_in_a_run_gets_its_batch_again_under_its_id(work: Scene) -> None:
+    gate = Gate()
+    work.script.process = gate
+    await work.publish_many(SOME)
+    with work.driver():
+        first = work.program("first")
+        first.start()
+        await work.eventually(gate.has_begun.is_set)
+        first.kill()
+        gate.opened.set()
+        await work.drained()
+    ids = Counter(handed.name.batch_id for handed, _ in work.script.handed)
+    assert list(ids.values()) == [2]
+    assert work.script.sequences()[-1] == list(range(1, SOME + 1))
+    await work.assert_all_settled()
+
+
+@pytest.mark.parametrize("moment", range(4))
+async def test_an_engine_that_is_killed_at_any_moment_loses_nothing(work: Scene, moment: int) -> None:
+    """Each time it is killed after another number of runs; every message was in a run that went well."""
+    runs = threading.Semaphore(0)
+
+    def note(*_: object) -> Outcome:
+        runs.release()
+        return Outcome(Verdict.OK, 0.0, (Rejection(1, "no"),))
+
+    work.script.process = note
+    await work.publish_many(COUNT)
+    with work.driver():
+        first = work.program("first")
+        first.start()
+        for _ in range(moment):
+            await work.eventually(lambda: runs.acquire(blocking=False))
+        first.kill()
+        await work.drained()
+    assert {sequence for run in work.script.sequences() for sequence in run} == set(range(1, COUNT + 1))
+    await work.assert_all_settled()
+    assert [letter.data for letter in await work.letters()] == [b"1"]
+
+
+async def test_after_sigterm_nothing_waits_for_its_ack_wait(server: NatsServer, fresh_name: str) -> None:
+    async with scene(server.url, f"faults-{fresh_name}") as work:
+        await work.consumer(ack_wait=3600 * SECOND)
+        work.change(batch=BatchSettings(max_messages=SOME, in_flight=1), grace_seconds=0.5)
+        work.script.process = gate = Gate(Outcome(Verdict.CANCELLED, 0.0))
+        await work.publish_many(COUNT)
+        with work.driver():
+            engine = work.program()
+            engine.start()
+            await work.eventually(gate.has_begun.is_set)
+            engine.send(signal.SIGTERM)
+            await work.eventually(work.script.is_cancelled.is_set)
+            gate.opened.set()
+            await work.eventually(lambda: not engine.is_running)
+            assert engine.wait_ended(PATIENCE_SECONDS) == 0
+            work.script.process = lambda *_: Outcome(Verdict.OK, 0.0)
+            await work.drained()
+        await work.assert_all_settled()
+
+
+async def test_a_run_that_can_be_finished_within_the_grace_is_settled_after_sigterm(work: Scene) -> None:
+    gate = Gate()
+    work.script.process = gate
+    await work.publish_many(SOME)
+    with work.driver():
+        engine = work.program()
+        engine.start()
+        await work.eventually(gate.has_begun.is_set)
+        engine.send(signal.SIGTERM)
+        gate.opened.set()
+        await work.eventually(lambda: not engine.is_running)
+        assert engine.wait_ended(PATIENCE_SECONDS) == 0
+    await work.assert_all_settled()
+
+
+async def test_sigterm_ends_an_engine_whose_driver_hangs(work: Scene) -> None:
+    gate = Gate()
+    work.script.process = gate
+    work.change(grace_seconds=0.5)
+    await work.publish_many(SOME)
+    with work.driver():
+        engine = work.program()
+        engine.start()
+        await work.eventually(gate.has_begun.is_set)
+        engine.send(signal.SIGTERM)
+        await work.eventually(lambda: not engine.is_running)
+        gate.opened.set()
+    info = await work.info()
+    assert info.num_pending + info.num_ack_pending == SOME
+
+
+async def test_a_driver_that_comes_back_as_another_process_gets_the_batch_again(work: Scene) -> None:
+    gate = Gate()
+    work.script.process = gate
+    await work.publish_many(SOME)
+    async with work.working():
+        driver = work.driver_process("hang")
+        driver.start()
+        await work.eventually(lambda: "hanging" in driver.log_tail())
+        driver.kill()
+        gate.opened.set()
+        with work.driver():
+            await work.until(pending=0)
+    assert [handed.count for handed, _ in work.script.handed] == [SOME]
+    assert (await work.info()).num_redelivered == 0
+    await work.assert_all_settled()
+
+
+async def test_an_engine_waits_for_a_driver_that_is_not_there_yet_and_pulls_nothing_meanwhile(work: Scene) -> None:
+    await work.publish_many(SOME)
+    async with work.working():
+        await work.until_status(lambda told: "driver is not ready" in told["sentence"])
+        assert (await work.info()).num_ack_pending == 0
+        with work.driver():
+            await work.until(pending=0)
+    await work.assert_all_settled()
+
+
+async def test_a_server_that_is_restarted_in_a_run_confirms_the_batch_afterwards(start_nats: StartNats) -> None:
+    server = start_nats()
+    async with scene(server.url, "restart") as work:
+        await work.consumer()
+        work.script.process = gate = Gate()
+        await work.publish_many(SOME)
+        with work.driver():
+            async with work.working():
+                await work.eventually(gate.has_begun.is_set)
+                server.restart()
+                gate.opened.set()
+                await work.until(pending=0)
+        await work.assert_all_settled()
+
+
+@pytest.mark.parametrize("kind", ["cut", "half-open"])
+async def test_a_link_that_breaks_in_a_run_loses_nothing(
+    server: NatsServer, fresh_name: str, start_relay: StartRelay, kind: str
+) -> None:
+    relay = start_relay(server.port)
+    async with scene(server.url, f"faults-{fresh_name}") as work:
+        await work.consumer(ack_wait=ACK_WAIT)
+        work.connect(ConnectionSettings(servers=(relay.url,)))
+        work.script.process = gate = Gate()
+        await work.publish_many(SOME)
+        with work.driver():
+            async with work.working():
+                await work.eventually(gate.has_begun.is_set)
+                breaks: Callable[[], None] = relay.cut if kind == "cut" else relay.half_open
+                breaks()
+                gate.opened.set()
+                relay.heal()
+                await work.until(pending=0)
+        await work.assert_all_settled()
+        assert {sequence for run in work.script.sequences() for sequence in run} == set(range(1, SOME + 1))
+
+
+async def test_an_engine_whose_consumer_is_deleted_ends_and_says_so(work: Scene) -> None:
+    await work.publish_many(SOME)
+    with work.driver():
+        async with work.working() as engine:
+            await work.until(pending=0)
+            await work.js.consumers.delete(work.stream, "etl")
+            stop = await engine
+    assert stop.code == 1
+    assert "was deleted" in stop.sentence
+
+
+async def test_an_engine_that_finds_another_stream_of_the_name_after_an_outage_ends(start_nats: StartNats) -> None:
+    """Its numbers are those of other messages: to acknowledge what is held would lose some of them."""
+    server = start_nats()
+    async with scene(server.url, "anew") as work:
+        await work.consumer()
+        work.script.process = gate = Gate()
+        await work.publish_many(SOME)
+        with work.driver():
+            async with work.working() as engine:
+                await work.eventually(gate.has_begun.is_set)
+                server.kill()
+                shutil.rmtree(server.store)
+                server.start()
+                gate.opened.set()
+                stop = await engine
+        assert stop.code == 1
+        assert "There is nothing to pull from" in stop.sentence
+
+
+async def test_a_dead_letter_that_cannot_be_stored_keeps_its_message_until_it_can(work: Scene) -> None:
+    def reject(handed: Handed, _rows: object) -> Outcome:
+        return Outcome(Verdict.OK, 0.0, (Rejection(handed.ranges[0][0], "no"),))
+
+    work.script.process = reject
+    await work.js.streams.create({"name": work.dead, "subjects": ["dead.elsewhere"]})
+    await work.publish_many(1)
+    with work.driver():
+        async with work.working():
+            await work.eventually(lambda: bool(work.script.handed))
+            assert (await work.info()).num_ack_pending == 1
+            subjects = ["dead.elsewhere", f"dead.{work.stream}.>"]
+            await work.js.streams.update({"name": work.dead, "subjects": subjects, "allow_direct": True})
+            await work.until(pending=0)
+    assert [letter.data for letter in await work.letters()] == [b"1"]
+
+
+async def test_two_engines_share_the_messages_and_each_is_processed_once(work: Scene) -> None:
+    await work.publish_many(COUNT)
+    with work.driver():
+        async with work.working():
+            work.change(worker="etl-1")
+            async with work.working():
+                await work.until(pending=0)
+    assert Counter(sequence for run in work.script.sequences() for sequence in run) == Counter(range(1, COUNT + 1))
+    await work.assert_all_settled()

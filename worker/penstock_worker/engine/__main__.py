@@ -1,0 +1,66 @@
+"""`penstock-engine --settings FILE`: pulls, settles and reports for one worker until it is told to end.
+
+Exit codes: 0 when it ended as it was told to, 1 when it failed, 2 when what it was told cannot be.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from pathlib import Path
+
+from penstock_jetstream.errors import JetStreamError, UsageError
+from penstock_worker.engine import logs
+from penstock_worker.engine.ground import NotThereError, UnfitError
+from penstock_worker.engine.probes import CannotServeError
+from penstock_worker.engine.process import run
+from penstock_worker.policy.settings import WorkerSettings
+from penstock_worker.policy.telling import read_settings
+from penstock_worker.policy.typed import MalformedError
+
+DONE, FAILED, BAD_INPUT = 0, 1, 2
+
+logger = logging.getLogger("penstock_worker.engine")
+
+
+def main() -> None:
+    """Run it, and end the process."""
+    parser = argparse.ArgumentParser(prog="penstock-engine", description="Pulls and settles for one worker.")
+    parser.add_argument("--settings", required=True, type=Path, metavar="FILE", help="what it is told, as JSON")
+    file = parser.parse_args().settings
+    try:
+        settings = read_settings(file.read_bytes())
+    except OSError as problem:
+        sys.exit(_refused(f"{file} cannot be read: {problem.strerror}."))
+    except MalformedError as problem:
+        sys.exit(_refused(f"{file}: {problem}"))
+    logs.configure(group=settings.engine.group, worker=settings.engine.worker)
+    code = _run(settings)
+    logging.shutdown()
+    os._exit(code)  # a thread that waits for a driver that hangs must not keep the process from ending
+
+
+def _run(settings: WorkerSettings) -> int:
+    try:
+        stop = asyncio.run(run(settings))
+    except (UnfitError, CannotServeError, UsageError) as problem:
+        logger.error("%s", problem)  # noqa: TRY400 - a sentence for people, who need no trace
+        return BAD_INPUT
+    except (NotThereError, JetStreamError) as problem:
+        logger.error("%s", problem)  # noqa: TRY400
+        return FAILED
+    except Exception:
+        logger.exception("The engine has a fault; what it held is delivered again. Please report it.")
+        return FAILED
+    logger.log(logging.ERROR if stop.code else logging.INFO, "%s", stop.sentence)
+    return stop.code
+
+
+def _refused(sentence: str) -> int:
+    sys.stderr.write(f"penstock-engine: {sentence}\n")
+    return BAD_INPUT
+
+
+if __name__ == "__main__":
+    main()

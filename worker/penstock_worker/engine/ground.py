@@ -1,0 +1,107 @@
+"""What the engine stands on: its consumer, looked at before anything is pulled.
+
+Knows what a consumer must be so that every message can be answered one by one, and how large batches may be with it.
+Says in one sentence what does not fit. Does not change the consumer.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from penstock_jetstream import ConsumerInfo, JetStream, StreamInfo
+from penstock_jetstream.client.consumer import shortest_ack_wait_seconds
+from penstock_jetstream.errors import MissingError
+from penstock_worker.policy.settings import BatchSettings, EngineSettings
+
+EMPTY_MESSAGE_BYTES = 1024
+"""What a message is taken to have before the stream has any."""
+
+
+class UnfitError(Exception):
+    """What is declared cannot work, whatever happens: a person has to change it."""
+
+
+class NotThereError(Exception):
+    """What is declared is not there, or not yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A stream and a consumer that batches can be pulled from."""
+
+    stream: StreamInfo
+    consumer: ConsumerInfo
+    batch: BatchSettings
+    """As they were asked for, or smaller, so that the consumer can give a whole batch."""
+    ack_wait_seconds: float
+    warnings: tuple[str, ...]
+
+    @property
+    def birth(self) -> tuple[datetime | None, datetime | None]:
+        """When stream and consumer were made: others of the same names are others."""
+        return self.stream.created, self.consumer.created
+
+    @property
+    def incarnation(self) -> str:
+        """The stream's, as the ledger has it."""
+        return "" if self.stream.created is None else self.stream.created.isoformat()
+
+    @property
+    def replicas(self) -> int:
+        replicas = self.stream.config.get("num_replicas", 1)
+        return replicas if isinstance(replicas, int) else 1
+
+    @property
+    def usual_bytes(self) -> int:
+        """How large a message of the stream is on average."""
+        state = self.stream.state
+        return max(1, state.size_bytes // state.messages) if state.messages else EMPTY_MESSAGE_BYTES
+
+
+async def look(jetstream: JetStream, settings: EngineSettings) -> Ground:
+    """Return what is there, or raise what does not fit."""
+    if settings.dead_letter_stream == settings.stream:
+        raise UnfitError(
+            f"Stream {settings.stream} is to take its own dead letters, which would come again and again. "
+            "Name another stream for them."
+        )
+    try:
+        stream = await jetstream.streams.info(settings.stream)
+        consumer = await jetstream.consumers.info(settings.stream, settings.consumer)
+    except MissingError as problem:
+        raise NotThereError(f"There is nothing to pull from: {problem}") from problem
+    _check(consumer)
+    batch, warnings = fitted(settings.batch, consumer)
+    return Ground(stream, consumer, batch, shortest_ack_wait_seconds(consumer) or 0, warnings)
+
+
+def _check(consumer: ConsumerInfo) -> None:
+    name, config = f"Consumer {consumer.name} of stream {consumer.stream}", consumer.config
+    if config.get("deliver_subject"):
+        raise UnfitError(f"{name} is a push consumer. Use a pull consumer: one without deliver_subject.")
+    if (policy := config.get("ack_policy")) != "explicit":
+        raise UnfitError(
+            f"{name} has ack policy {policy}, with which single messages of a batch cannot be put aside. "
+            "Make it explicit."
+        )
+    if config.get("priority_policy") not in {None, "", "none"}:
+        raise UnfitError(f"{name} has a priority policy, which queue groups do not have. Use a consumer without one.")
+
+
+def fitted(batch: BatchSettings, consumer: ConsumerInfo) -> tuple[BatchSettings, tuple[str, ...]]:
+    """Return batches that the consumer can give: as many as are in flight, and one that is being collected."""
+    warnings = []
+    most = consumer.config.get("max_ack_pending", 0)
+    batches = batch.in_flight + 1
+    if 0 < most < batches * batch.max_messages:
+        smaller = max(1, most // batches)
+        warnings.append(
+            f"Batches have {smaller} messages at most, not {batch.max_messages}: consumer {consumer.name} has "
+            f"max_ack_pending {most} for {batches} batches. Raise it to {batches * batch.max_messages} per worker."
+        )
+        batch = replace(batch, max_messages=smaller)
+    if (deliveries := consumer.config.get("max_deliver", -1)) > 0:
+        warnings.append(
+            f"Consumer {consumer.name} has max_deliver {deliveries}: what is delivered so often, as by workers that "
+            "die, is neither processed nor a dead letter. Leave it out: failing messages become dead letters anyway."
+        )
+    return batch, tuple(warnings)

@@ -1,0 +1,81 @@
+"""The ledger's entries in a key-value bucket: one for all queue groups of an account, a key for each open batch.
+
+Knows the bucket and its keys. What an entry is stands in policy.ledger; when one is written is the machine's matter.
+"""
+
+import logging
+from dataclasses import dataclass
+
+from penstock_jetstream import Bucket, JetStream
+from penstock_jetstream.errors import ConflictError, MissingError
+from penstock_worker.engine.naming import as_token
+from penstock_worker.policy.ledger import Entry, LedgerEntryError, decode, encode
+
+BUCKET = "penstock-ledger"
+DESCRIPTION = "Open batches of Penstock's queue groups"
+KEPT_SECONDS = 30 * 24 * 3600.0
+"""What workers leave that never come back is removed after so long."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerStore:
+    """The entries of one consumer, for all its workers."""
+
+    bucket: Bucket
+    stream: str
+    consumer: str
+    incarnation: str
+    """The stream's: entries about another of the same name say nothing."""
+
+    async def entries(self) -> tuple[Entry, ...]:
+        """Return all that is open, as far as it can be read."""
+        found = []
+        for key in await self.bucket.keys(f"{self._prefix}.>"):
+            held = await self.bucket.get(key, from_leader=True)
+            entry = held and self._entry(key, held.value)
+            if entry:
+                found.append(entry)
+        return tuple(found)
+
+    async def write(self, entry: Entry) -> None:
+        await self.bucket.put(self._key(entry.batch_id), encode(entry, incarnation=self.incarnation))
+
+    async def delete(self, batch_id: str) -> None:
+        await self.bucket.delete(self._key(batch_id))
+
+    @property
+    def _prefix(self) -> str:
+        return f"{as_token(self.stream)}.{as_token(self.consumer)}"
+
+    def _key(self, batch_id: str) -> str:
+        return f"{self._prefix}.{batch_id.removeprefix(f'{self.stream}.{self.consumer}.')}"
+
+    def _entry(self, key: str, value: bytes) -> Entry | None:
+        batch_id = f"{self.stream}.{self.consumer}.{key.removeprefix(f'{self._prefix}.')}"
+        try:
+            return decode(batch_id, value, incarnation=self.incarnation)
+        except LedgerEntryError as problem:
+            logger.warning("%s", problem)
+            return None
+
+
+async def open_ledger(
+    jetstream: JetStream, stream: str, consumer: str, *, incarnation: str, replicas: int
+) -> LedgerStore:
+    """Open the bucket, and make it where it is not there."""
+    return LedgerStore(await _bucket(jetstream, replicas), stream, consumer, incarnation)
+
+
+async def _bucket(jetstream: JetStream, replicas: int) -> Bucket:
+    try:
+        return await jetstream.key_value.open(BUCKET)
+    except MissingError:
+        pass
+    try:
+        return await jetstream.key_value.create(
+            BUCKET, description=DESCRIPTION, history=1, ttl_seconds=KEPT_SECONDS, replicas=replicas
+        )
+    except ConflictError:  # another worker made it meanwhile, for a stream with another number of replicas
+        return await jetstream.key_value.open(BUCKET)

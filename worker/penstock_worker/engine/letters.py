@@ -1,0 +1,118 @@
+"""What a dead letter says: the message as it was, and in headers where it came from and why it could not be processed.
+
+Pure. Knows the headers' names, and that a letter must fit into what the server takes. Does not publish.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock_jetstream.core.headers import Headers, encode
+from penstock_jetstream.core.times import time_of
+from penstock_jetstream.errors import ProtocolError, UsageError
+from penstock_worker.engine.publishing import CannotPublishError, Draft
+from penstock_worker.engine.rows import Rows
+from penstock_worker.policy.machine.actions import Letter
+from penstock_worker.policy.outcome import Fault
+
+PREFIX = "Penstock-"
+ORIGINAL = f"{PREFIX}Original-"
+"""Before what the server would act on, such as Nats-Msg-Id: it belonged to the message, and not to its letter."""
+RAW_HEADERS = f"{PREFIX}Original-Headers"
+"""The whole block in base64, where it is not made as headers are."""
+TRACE = f"{PREFIX}Trace"
+LONGEST_TRACE = 8192
+LONGEST_TEXT = 2048
+LINE_BREAK = "\\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What all letters of an engine have in common."""
+
+    stream: str
+    consumer: str
+    group: str
+    worker: str
+    subject: str
+    """Before the original one."""
+
+    def draft(self, letter: Letter, batch_id: str, message: Rows, *, max_payload_bytes: int) -> Draft:
+        """Return the letter of a message: rows with just that one."""
+        (subject, data, header) = message.subjects[0], message.payloads[0], message.headers.get(0, b"")
+        headers = {**_original(header), **self._facts(letter, batch_id, message), **_why(letter.reason, letter.fault)}
+        kept = _fitted(headers, len(data), max_payload_bytes)
+        if kept is None:
+            raise CannotPublishError(
+                f"Message {letter.sequence} of stream {self.stream} cannot become a dead letter: with {len(data)} "
+                f"bytes of data there is no room for its headers below the server's max_payload, {max_payload_bytes}. "
+                "Raise that a little; nothing is lost meanwhile."
+            )
+        message_id = f"{self.stream}:{letter.sequence}:{self.consumer}"
+        return Draft(f"{self.subject}.{subject.decode(errors='replace')}", data, kept, message_id)
+
+    def _facts(self, letter: Letter, batch_id: str, message: Rows) -> dict[str, list[str]]:
+        facts = {
+            "Stream": self.stream,
+            "Consumer": self.consumer,
+            "Group": self.group,
+            "Worker": self.worker,
+            "Batch": batch_id,
+            "Subject": message.subjects[0].decode(errors="replace"),
+            "Sequence": str(letter.sequence),
+            "Timestamp": time_of(message.timestamps_ns[0]).isoformat(),
+            "Delivered": str(message.delivered[0]),
+            "Attempts": str(letter.attempts),
+        }
+        return {PREFIX + name: [value] for name, value in facts.items()}
+
+
+def _why(reason: str, fault: Fault | None) -> dict[str, list[str]]:
+    facts = {"Reason": reason}
+    if fault is not None:
+        facts |= {
+            "Error": fault.type,
+            "Error-Message": fault.message,
+            "Condition": fault.condition or "",
+            "Sqlstate": fault.sqlstate or "",
+            "Place": fault.place or "",
+        }
+    why = {PREFIX + name: [_line(value, LONGEST_TEXT)] for name, value in facts.items() if value}
+    if fault is not None and fault.trace:
+        why[TRACE] = [_line(fault.trace, LONGEST_TRACE)]
+    return why
+
+
+def _original(raw: bytes) -> dict[str, list[str]]:
+    """Return a message's own headers, in a form that has nothing to say to the server."""
+    if not raw:
+        return {}
+    headers = Headers(raw)
+    try:
+        kept = {
+            (f"{ORIGINAL}{name}" if name.startswith(("Nats-", PREFIX)) else name): headers.all(name) for name in headers
+        }
+        encode(kept)
+    except (ProtocolError, UsageError):
+        return {RAW_HEADERS: [base64.b64encode(raw).decode()]}
+    return kept
+
+
+def _fitted(headers: dict[str, list[str]], data_bytes: int, most: int) -> dict[str, list[str]] | None:
+    """Return headers that fit beside the data, without the trace if need be; None if they cannot."""
+    without_trace = {name: values for name, values in headers.items() if name != TRACE}
+    return next((kept for kept in (headers, without_trace) if data_bytes + _bytes(kept) <= most), None)
+
+
+MESSAGE_ID_BYTES = 1024
+"""For what publishers add: the message id, and the stream that is expected."""
+
+
+def _bytes(headers: Mapping[str, Sequence[str]]) -> int:
+    return len(encode(headers)) + MESSAGE_ID_BYTES
+
+
+def _line(text: str, longest: int) -> str:
+    """Return a text as one line, which headers are."""
+    cleaned = text.encode(errors="replace").decode()
+    return LINE_BREAK.join(cleaned.splitlines())[:longest]

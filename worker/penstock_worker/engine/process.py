@@ -1,0 +1,154 @@
+"""An engine from its first breath to its last: connect, look, open the ledger, work, and end as the machine says.
+
+Knows the order of these, and who needs whom. Signals, probes and the micro service are other ways to say the machine's
+own words. Decides nothing.
+"""
+
+import asyncio
+import logging
+import secrets
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from penstock_jetstream import JetStream
+from penstock_worker.engine.answers import Answers
+from penstock_worker.engine.connecting import connection, jetstream
+from penstock_worker.engine.driver_link import DriverLink
+from penstock_worker.engine.errands import Errands
+from penstock_worker.engine.ground import Ground, look
+from penstock_worker.engine.intake import Intake
+from penstock_worker.engine.ledger_store import LedgerStore, open_ledger
+from penstock_worker.engine.letters import Desk
+from penstock_worker.engine.metrics import Metrics
+from penstock_worker.engine.orders import orders
+from penstock_worker.engine.probes import Judgement, Pages, serving
+from penstock_worker.engine.publishing import ensure_stream
+from penstock_worker.engine.reports import Reporter
+from penstock_worker.engine.service import Service
+from penstock_worker.engine.shelf import Shelf
+from penstock_worker.engine.shell import Shell
+from penstock_worker.engine.standing import Standing
+from penstock_worker.exchange.client import DriverClient
+from penstock_worker.policy.machine import events
+from penstock_worker.policy.machine.actions import Stop
+from penstock_worker.policy.machine.machine import Machine
+from penstock_worker.policy.settings import EngineSettings, WorkerSettings
+
+SERVICE_ID_BYTES = 11
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What an engine is made of."""
+
+    settings: EngineSettings
+    jetstream: JetStream
+    ground: Ground
+    client: DriverClient
+    ledger: LedgerStore | None
+
+
+async def run(settings: WorkerSettings) -> Stop:
+    """Work until the machine says that it is over, and return what it said."""
+    engine = settings.engine
+    name = f"penstock-engine {engine.group} {engine.worker}"
+    async with connection(settings.connection, name) as link:
+        js = jetstream(settings.connection, link)
+        ground = await look(js, engine)
+        for warning in ground.warnings:
+            logger.warning("%s", warning)
+        await ensure_stream(js, engine, replicas=ground.replicas)
+        ledger = await _ledger(js, engine, ground)
+        with DriverClient(settings.socket) as client:
+            return await _work(_Place(replace(engine, batch=ground.batch), js, ground, client, ledger))
+
+
+async def _ledger(js: JetStream, engine: EngineSettings, ground: Ground) -> LedgerStore | None:
+    if not engine.ledger:
+        return None
+    return await open_ledger(
+        js, engine.stream, engine.consumer, incarnation=ground.incarnation, replicas=ground.replicas
+    )
+
+
+async def _work(place: _Place) -> Stop:
+    async with asyncio.TaskGroup() as tasks:
+        shell = _shell(place, tasks)
+        try:
+            async with _reachable(shell):
+                shell.begin()
+                if place.settings.drain:
+                    shell.tell(events.Drain())
+                return await shell.stopped
+        finally:
+            shell.end()
+
+
+def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
+    """Put an engine together."""
+    settings, js = place.settings, place.jetstream
+    consumer = js.consumer(settings.stream, settings.consumer)
+    machine = Machine(settings, ack_wait_seconds=place.ground.ack_wait_seconds)
+    metrics = Metrics(settings.group, settings.worker)
+    standing = Standing(settings)
+    shell = Shell(machine, js.connection, place.ground, tasks, Reporter(standing, metrics))
+    shell.errands = Errands(
+        jetstream=js,
+        settings=settings,
+        shelf=Shelf(),
+        answers=Answers(js.connection, consumer),
+        driver=DriverLink(place.client, shell.tell, shell.spawn, standing),
+        desk=Desk(settings.stream, settings.consumer, settings.group, settings.worker, settings.dead_letter_subject),
+        metrics=metrics,
+        standing=standing,
+        tell=shell.tell,
+        ledger=place.ledger,
+    )
+    shell.intake = Intake(
+        consumer, place.ground, shell.take, shell.consumer_gone, lambda: js.connection.server.max_payload_bytes
+    )
+    _show(shell, metrics)
+    return shell
+
+
+def _show(shell: Shell, metrics: Metrics) -> None:
+    """Have everything that goes up and down read when somebody asks."""
+    standing, shelf = shell.reporter.standing, shell.errands.shelf
+    metrics.gauge("penstock_in_flight", "Batches that are with the driver.", lambda: len(standing.runs))
+    metrics.gauge("penstock_held_messages", "Messages that are held.", lambda: shelf.messages)
+    metrics.gauge("penstock_ready", "1 while messages are worked on, or would be.", lambda: standing.ready().holds)
+    metrics.gauge(
+        "penstock_circuit_open", "1 while nothing is pulled after failures.", lambda: standing.is_circuit_open
+    )
+    metrics.gauge("penstock_pending", "Messages that the consumer has yet to deliver.", lambda: standing.pending)
+    metrics.gauge("penstock_ack_pending", "Messages delivered, not acknowledged.", lambda: standing.ack_pending)
+    metrics.gauge("penstock_redelivered", "Those of them delivered more than once.", lambda: standing.redelivered)
+
+
+@asynccontextmanager
+async def _reachable(shell: Shell) -> AsyncIterator[None]:
+    """Hear signals, probes and requests while the block runs."""
+    settings, standing = shell.errands.settings, shell.reporter.standing
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, shell.tell, events.Terminate(settings.grace_seconds))
+    service = Service(
+        shell.connection,
+        settings.group,
+        settings.worker,
+        orders(standing, shell.tell),
+        id=secrets.token_hex(SERVICE_ID_BYTES),
+        facts={"stream": settings.stream, "consumer": settings.consumer},
+    )
+    service.start()
+    if settings.probes is None:
+        yield
+        return
+    metrics = shell.errands.metrics
+    pages = Pages(lambda: Judgement(holds=True, sentence="Alive."), standing.ready, metrics.shown)
+    async with serving(settings.probes, pages):
+        yield

@@ -1,0 +1,113 @@
+"""How the engine stands, as people and the operator are told: probes, the micro service's status, gauges.
+
+Knows what it is told by the shell, and puts it in words. Decides nothing.
+"""
+
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock_worker.engine.probes import Judgement
+from penstock_worker.policy.machine.actions import HandOver, HoldReason
+from penstock_worker.policy.ranges import as_text
+from penstock_worker.policy.settings import EngineSettings
+
+RANGES_LETTERS = 500
+"""Of a batch's ranges, where people read them: a scattered batch has thousands."""
+
+
+@dataclass(slots=True)
+class Run:
+    """A run that is with the driver."""
+
+    handed: HandOver
+    since: float = field(default_factory=time.monotonic)
+
+    def told(self) -> dict[str, Any]:
+        handed = self.handed
+        return {
+            "id": handed.batch_id,
+            "ranges": as_text(handed.ranges)[:RANGES_LETTERS],
+            "messages": handed.count,
+            "bytes": handed.bytes,
+            "run": handed.run,
+            "attempt": handed.attempt,
+            "redelivered": handed.redelivered,
+            "seconds": round(time.monotonic() - self.since, 3),
+        }
+
+
+@dataclass(slots=True)
+class Standing:
+    """What is the case now."""
+
+    settings: EngineSettings
+    holds: tuple[HoldReason, ...] = (HoldReason.DRIVER,)
+    runs: dict[str, Run] = field(default_factory=dict)
+    """By batch id."""
+    is_linked: bool = True
+    trouble: str = ""
+    """Why nothing can be pulled, besides the machine's reasons."""
+    driver_why_not: str = ""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    run_seconds: float = 0.0
+    run_messages: int = 0
+    pending: float = math.nan
+    ack_pending: float = math.nan
+    redelivered: float = math.nan
+    """Not known before the consumer's info was read."""
+
+    @property
+    def is_circuit_open(self) -> bool:
+        return HoldReason.CIRCUIT in self.holds
+
+    def began(self, handed: HandOver) -> None:
+        self.runs[handed.batch_id] = Run(handed)
+
+    def ended(self, batch_id: str, verdict: str, seconds: float) -> None:
+        run = self.runs.pop(batch_id, None)
+        self.verdicts[verdict] += 1
+        if run is not None:
+            self.run_seconds += seconds
+            self.run_messages += run.handed.count
+
+    def ready(self) -> Judgement:
+        """Tell whether messages are worked on, or would be if there were any."""
+        if self.trouble:
+            return Judgement(holds=False, sentence=self.trouble)
+        if not self.is_linked:
+            return Judgement(holds=False, sentence="There is no link to the NATS servers.")
+        for reason in self.holds:
+            if (sentence := _NOT_READY.get(reason)) is not None:
+                why = f" {self.driver_why_not}" if reason is HoldReason.DRIVER else ""
+                return Judgement(holds=False, sentence=f"{sentence}{why}")
+        return Judgement(holds=True, sentence="Ready.")
+
+    def told(self) -> dict[str, Any]:
+        """Return the status that the micro service answers with."""
+        ready = self.ready()
+        return {
+            "group": self.settings.group,
+            "worker": self.settings.worker,
+            "stream": self.settings.stream,
+            "consumer": self.settings.consumer,
+            "ready": ready.holds,
+            "sentence": ready.sentence,
+            "holds": [reason.value for reason in self.holds],
+            "batches": [run.told() for run in self.runs.values()],
+            "inFlight": self.settings.batch.in_flight,
+            "maxMessages": self.settings.batch.max_messages,
+            "verdicts": dict(self.verdicts),
+            "runSeconds": round(self.run_seconds, 3),
+            "runMessages": self.run_messages,
+        }
+
+
+_NOT_READY = {
+    HoldReason.DRIVER: "The driver is not ready.",
+    HoldReason.CIRCUIT: "Batches failed one after the other: nothing is pulled until one has succeeded.",
+    HoldReason.ENDING: "The worker is ending.",
+}
+"""Being full, or paused by a person, is no trouble."""
