@@ -1,7 +1,7 @@
 """Messages as the engine keeps them: columns as they came from the lane, with what their reply subjects say.
 
-Knows blocks and ack tokens, and makes of rows the table that the driver is handed. Nothing is done per message by
-Python where there are many: the tokens of a block are read as one CSV by Arrow. Does not know batches.
+Knows blocks and ack tokens, and makes of rows the table that the driver is handed. The tokens of
+a block are taken apart together, not each alone, and by no thread but the caller's. Does not know batches.
 """
 
 import logging
@@ -12,21 +12,19 @@ from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv
 
 from penstock_jetstream import Block, parse_token
-from penstock_jetstream.core.acks import ACK_PREFIX, V1_TOKENS
+from penstock_jetstream.core.acks import V1_TOKENS, V2_TOKENS
 from penstock_jetstream.core.headers import Headers
 from penstock_jetstream.errors import ProtocolError
 from penstock_worker.exchange.columns import COLUMNS
 
-FEW = 32
-"""So many tokens are read one by one in the time that Arrow needs to begin."""
+PREFIX = ((0, b"$JS"), (1, b"ACK"))
+KNOWN_LENGTHS = {V1_TOKENS, V2_TOKENS, V2_TOKENS + 1}
+"""Tokens of version 2 end with a random part where servers want one."""
 FACTS_FROM_V1, FACTS_FROM_V2 = 4, 6
-"""Which token is the first of: delivered, stream sequence, consumer sequence, timestamp, pending."""
-DELIVERED, SEQUENCE, TIMESTAMP = "delivered", "sequence", "timestamp"
-FACTS = (DELIVERED, SEQUENCE, "consumer_sequence", TIMESTAMP, "pending")
-TYPES = {DELIVERED: pa.int32(), SEQUENCE: pa.int64(), TIMESTAMP: pa.int64()}
+"""Which part is the first of: delivered, stream sequence, consumer sequence, timestamp, pending."""
+DELIVERED, SEQUENCE, TIMESTAMP = 0, 1, 3
 NANOSECONDS_PER_MICROSECOND = 1000
 
 T = TypeVar("T")
@@ -133,34 +131,28 @@ def table(rows: Rows, stream: str) -> pa.Table:
 
 def _facts(replies: list[bytes]) -> tuple[list[int], list[int], list[int]]:
     """Return how often each message was delivered, its sequence in the stream, and when that stored it."""
-    text = b"\n".join(replies)
-    if len(replies) > FEW and text.count(b"\n" + ACK_PREFIX) == len(replies) - 1:
-        try:
-            facts = _read_alike(text)
-        except pa.ArrowInvalid:
-            pass  # they are not all alike: one by one they are judged
-        else:
-            if facts.num_rows == len(replies):
-                return facts[DELIVERED].to_pylist(), facts[SEQUENCE].to_pylist(), facts[TIMESTAMP].to_pylist()
+    return _facts_alike(replies) or _facts_of_any(replies)
+
+
+def _facts_alike(replies: list[bytes]) -> tuple[list[int], list[int], list[int]] | None:
+    """Read tokens that have all the same number of parts, in a few passes over all of them; None if they have not."""
+    parts = b".".join(replies).split(b".")
+    length, rest = divmod(len(parts), len(replies))
+    first = FACTS_FROM_V1 if length == V1_TOKENS else FACTS_FROM_V2
+    columns = tuple(parts[first + place :: length] for place in (DELIVERED, SEQUENCE, TIMESTAMP))
+    is_alike = rest == 0 and length in KNOWN_LENGTHS and all(b"".join(column).isdigit() for column in columns)
+    if not (is_alike and all(parts[place::length] == [name] * len(replies) for place, name in PREFIX)):
+        return None
+    delivered, sequences, timestamps = (list(map(int, column)) for column in columns)
+    return delivered, sequences, timestamps
+
+
+def _facts_of_any(replies: list[bytes]) -> tuple[list[int], list[int], list[int]]:
     tokens = [parse_token(reply) for reply in replies]
     return (
         [token.delivered for token in tokens],
         [token.stream_sequence for token in tokens],
         [token.timestamp_ns for token in tokens],
-    )
-
-
-def _read_alike(text: bytes) -> pa.Table:
-    """Read tokens, a line each, that have all the same number of parts, between which are dots."""
-    count = text.partition(b"\n")[0].count(b".") + 1
-    first = FACTS_FROM_V1 if count == V1_TOKENS else FACTS_FROM_V2
-    names = [f"token {index}" for index in range(count)]
-    names[first : first + len(FACTS)] = FACTS
-    return csv.read_csv(
-        pa.py_buffer(text),
-        read_options=csv.ReadOptions(use_threads=False, column_names=names[:count], block_size=len(text) + 1),
-        parse_options=csv.ParseOptions(delimiter=".", quote_char=False, double_quote=False, escape_char=False),
-        convert_options=csv.ConvertOptions(include_columns=list(TYPES), column_types=TYPES, null_values=[]),
     )
 
 

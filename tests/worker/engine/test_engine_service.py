@@ -1,0 +1,213 @@
+"""What an engine tells of itself and takes orders by: the NATS micro service, probes, metrics, exit codes."""
+
+import asyncio
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from penstock_worker.engine.ground import UnfitError
+from penstock_worker.engine.service import subject_of
+from penstock_worker.policy.outcome import Outcome, Verdict
+from penstock_worker.policy.settings import ConnectionSettings
+from tests.testbed import ports
+from tests.testbed.nats.server import NatsServer
+from tests.testbed.nats.shared import SharedServers
+from tests.worker.engine.working import PATIENCE_SECONDS, Scene, scene
+
+SOME = 20
+
+
+@pytest.fixture
+def server(shared_servers: SharedServers) -> NatsServer:
+    return shared_servers.get("2.15")
+
+
+@pytest.fixture
+async def work(server: NatsServer, fresh_name: str) -> AsyncIterator[Scene]:
+    """A scene with a group of its own: all tests share a server, and its subjects."""
+    async with scene(server.url, f"service-{fresh_name}") as made:
+        await made.consumer()
+        made.change(group=f"shop/{fresh_name}", worker="etl-0")
+        yield made
+
+
+async def ask(work: Scene, subject: str, payload: object = "") -> Any:  # noqa: ANN401 - JSON
+    reply = await work.js.connection.request(subject, json.dumps(payload).encode(), timeout_seconds=PATIENCE_SECONDS)
+    return json.loads(reply.payload)
+
+
+async def order(work: Scene, endpoint: str, payload: object = "") -> Any:  # noqa: ANN401 - JSON
+    return await ask(work, subject_of(work.settings.engine.group, endpoint, worker="etl-0"), payload)
+
+
+async def test_a_worker_is_found_and_described_as_nats_services_are(work: Scene) -> None:
+    with work.driver():
+        async with work.working():
+            await work.until_status(lambda told: told["ready"])
+            found = await ask(work, "$SRV.PING.penstock-worker")
+            info = await ask(work, f"$SRV.INFO.penstock-worker.{found['id']}")
+            await order(work, "status")
+            stats = await ask(work, f"$SRV.STATS.penstock-worker.{found['id']}")
+    assert found["type"] == "io.nats.micro.v1.ping_response"
+    assert (found["name"], found["metadata"]["worker"]) == ("penstock-worker", "etl-0")
+    group = work.settings.engine.group
+    subjects = {endpoint["subject"] for endpoint in info["endpoints"]}
+    assert {subject_of(group, "status"), subject_of(group, "drain", worker="etl-0")} <= subjects
+    counts = {endpoint["subject"]: endpoint["num_requests"] for endpoint in stats["endpoints"]}
+    assert counts[subject_of(group, "status", worker="etl-0")] >= 1
+
+
+async def test_the_status_says_what_runs(work: Scene) -> None:
+    begun, done = threading.Event(), threading.Event()
+
+    def hold(*_: object) -> Outcome:
+        begun.set()
+        done.wait(PATIENCE_SECONDS)
+        return Outcome(Verdict.OK, 1.5)
+
+    work.script.process = hold
+    await work.publish_many(SOME)
+    with work.driver():
+        async with work.working():
+            await work.eventually(begun.is_set)
+            running = await order(work, "status")
+            done.set()
+            ended = await work.until_status(lambda told: told["verdicts"] == {"ok": 1})
+    (batch,) = running["batches"]
+    assert (batch["ranges"], batch["messages"], batch["attempt"]) == (f"1-{SOME}", SOME, 1)
+    assert (ended["batches"], ended["runMessages"], ended["runSeconds"]) == ([], SOME, 1.5)
+
+
+async def test_a_paused_worker_pulls_nothing_until_it_is_resumed(work: Scene) -> None:
+    with work.driver():
+        async with work.working():
+            await work.until_status(lambda told: told["ready"])
+            assert await order(work, "pause") == {"ok": True}
+            await work.until_status(lambda told: told["holds"] == ["paused"] and told["ready"])
+            await work.publish_many(SOME)
+            assert await order(work, "resume") == {"ok": True}
+            await work.until_status(lambda told: told["runMessages"] == SOME)
+    await work.assert_all_settled()
+
+
+async def test_a_worker_that_is_drained_ends_once_everything_is_processed(work: Scene) -> None:
+    await work.publish_many(SOME)
+    with work.driver():
+        async with work.working() as engine:
+            await work.until_status(lambda told: told["ready"])
+            await order(work, "drain")
+            stop = await engine
+    assert stop.code == 0
+    await work.assert_all_settled()
+
+
+async def test_a_batch_that_is_cancelled_is_cancelled_at_the_driver_and_not_acknowledged(work: Scene) -> None:
+    def until_cancelled(*_: object) -> Outcome:
+        work.script.is_cancelled.wait(PATIENCE_SECONDS)
+        return Outcome(Verdict.CANCELLED, 0.0)
+
+    work.script.process = until_cancelled
+    await work.publish_many(SOME)
+    with work.driver():
+        async with work.working():
+            told = await work.until_status(lambda told: bool(told["batches"]))
+            await order(work, "cancel", {"batch": told["batches"][0]["id"]})
+            await work.eventually(work.script.is_cancelled.is_set)
+    assert (await work.info()).ack_floor.stream_sequence == 0
+
+
+async def test_an_order_that_cannot_be_carried_out_is_answered_by_why_not(work: Scene) -> None:
+    with work.driver():
+        async with work.working():
+            await work.until_status(lambda told: told["ready"])
+            assert await order(work, "cancel", {"batch": "b"}) == {"error": "Batch b does not run here."}
+            assert (await order(work, "cancel", "nonsense"))["error"].startswith("Say which batch is to be cancelled")
+
+
+def fetched(place: str, path: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"http://{place}{path}", timeout=PATIENCE_SECONDS) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code, refusal.read().decode()
+
+
+async def test_probes_and_metrics_are_served(work: Scene) -> None:
+    place = f"{ports.LOOPBACK}:{ports.free_port()}"
+    work.change(probes=place)
+    await work.publish_many(SOME)
+    async with work.working():
+        await work.until_status(lambda told: not told["ready"])
+        assert await asyncio.to_thread(fetched, place, "/healthz") == (200, "Alive.\n")
+        status, sentence = await asyncio.to_thread(fetched, place, "/readyz")
+        assert (status, sentence.startswith("The driver is not ready.")) == (503, True)
+        with work.driver():
+            await work.until_status(lambda told: told["runMessages"] == SOME)
+            await work.until(pending=0)
+            await work.until_status(lambda told: told["ready"])
+            assert await asyncio.to_thread(fetched, place, "/readyz") == (200, "Ready.\n")
+            _, metrics = await asyncio.to_thread(fetched, place, "/metrics")
+            assert (await asyncio.to_thread(fetched, place, "/nothing"))[0] == 404
+    own = f'group="{work.settings.engine.group}"'
+    assert f'penstock_batch_runs_total{{{own},verdict="ok",worker="etl-0"}} 1.0' in metrics
+    assert f'penstock_ready{{{own},worker="etl-0"}} 1.0' in metrics
+
+
+def ended(work: Scene) -> tuple[int, str]:
+    """Return how the engine's process ended, and the last that it said."""
+    engine = work.program()
+    engine.start()
+    code = engine.wait_ended(PATIENCE_SECONDS)
+    return code, engine.log_tail(1)
+
+
+async def test_a_consumer_that_does_not_fit_is_refused_with_exit_code_2(work: Scene) -> None:
+    await work.js.consumers.delete(work.stream, "etl")
+    await work.consumer(ack_policy="all")
+    code, said = await asyncio.to_thread(ended, work)
+    assert code == 2
+    assert "has ack policy all" in json.loads(said)["message"]
+
+
+async def test_a_server_that_cannot_be_reached_is_one_sentence_and_exit_code_1(work: Scene) -> None:
+    work.connect(ConnectionSettings(servers=(f"nats://{ports.LOOPBACK}:{ports.free_port()}",)))
+    code, said = await asyncio.to_thread(ended, work)
+    assert code == 1
+    assert json.loads(said)["level"] == "error"
+
+
+async def test_settings_that_cannot_be_are_one_sentence_and_exit_code_2(work: Scene) -> None:
+    work.settings = replace(work.settings, socket="/" + "s" * 200)
+    code, said = await asyncio.to_thread(ended, work)
+    assert code == 2
+    assert said.startswith("penstock-engine: ")
+    assert "socket: a path of a socket has at most" in said
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"deliver_subject": "push"}, "is a push consumer"),
+        ({"ack_policy": "none"}, "has ack policy none"),
+        ({"priority_policy": "overflow", "priority_groups": ["a"]}, "has a priority policy"),
+    ],
+)
+async def test_what_a_consumer_must_be_is_said_in_words(work: Scene, config: dict[str, Any], said: str) -> None:
+    await work.js.consumers.delete(work.stream, "etl")
+    fields = {"durable_name": "etl", "ack_policy": "explicit", **config}
+    await work.js.consumers.create(work.stream, fields)
+    with pytest.raises(UnfitError, match=said):
+        await work.drained()
+
+
+async def test_a_stream_cannot_take_its_own_dead_letters(work: Scene) -> None:
+    work.change(dead_letter_stream=work.stream)
+    with pytest.raises(UnfitError, match="own dead letters"):
+        await work.drained()
