@@ -24,6 +24,7 @@ SETTINGS = EngineSettings(
     batch=BatchSettings(max_messages=100, max_bytes=10_000),
 )
 ACK_WAIT_SECONDS = 30.0
+TICK_SECONDS = 5.0
 FAULT = Fault("ValueError", "it does not parse")
 
 Kind = TypeVar("Kind")
@@ -55,6 +56,14 @@ class Play:
             assert not self.machine.books.imbalance()
 
     def wait(self, seconds: float) -> None:
+        """Let time pass, with the ticks that a shell sends meanwhile."""
+        until = self.now + seconds
+        while self.now < until:
+            self.now = min(self.now + TICK_SECONDS, until)
+            self.tell(told.Tick())
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass unnoticed."""
         self.now += seconds
         self.tell(told.Tick())
 

@@ -240,3 +240,14 @@ def test_what_waits_goes_on_while_a_batch_is_cut_to_pieces() -> None:
             done[spoilt] += 1
         play.settle()
     assert play.machine.books.tally.acked == 199
+
+
+def test_a_condemned_message_is_put_aside_though_another_part_of_its_batch_was_let_go() -> None:
+    play = Play.ready(ledger=False, in_flight=1)
+    play.arrive(1, 2)
+    play.end(play.run(), Verdict.DATA)
+    play.end(play.run(), Verdict.DATA)
+    play.end(play.run(), Verdict.ENGINE_LOST)
+    assert not play.take(wants.PublishLetters)
+    play.tell(told.CancelBatch(next(name for name in play.machine.books.batches if ".2-2." in name)))
+    assert [letter.sequence for letter in play.one(wants.PublishLetters).letters] == [1]

@@ -71,6 +71,7 @@ def _replace_in(books: Books, batch: Batch, rows: dict[int, Row]) -> None:
 def _replace_waiting(books: Books, rows: dict[int, Row]) -> None:
     for waiting in (books.fresh, books.redelivered):
         books.let_go(waiting.drop(rows))
+    books.let_go(rows_as_pieces(books.recall.drop(rows)))
     unsorted = list(books.blocks.rows(books.recall.unsorted))
     if any(books.blocks.sequence(row) in rows for row in unsorted):
         books.recall.unsorted = rows_as_pieces(row for row in unsorted if books.blocks.sequence(row) not in rows)
@@ -117,17 +118,15 @@ def ask_again(books: Books, now: float) -> None:
 def _sort(books: Books, rows: dict[int, Row], now: float) -> None:
     committed: list[Row] = []
     unknown: list[Row] = []
-    superseded: list[Row] = []
     for sequence, row in rows.items():
         found = books.recall.find(sequence)
         if found is None:
             unknown.append(row)
         elif found[0].committed:
             committed.append(row)
-        elif former := books.recall.add(*found, sequence, row, now):
-            superseded.append(former)
+        else:
+            books.recall.add(*found, sequence, row, now)
     books.acknowledge(rows_as_pieces(committed))
-    books.let_go(rows_as_pieces(superseded))
     books.redelivered.add(books.rising(unknown))
 
 

@@ -11,15 +11,15 @@ Knows the order in which things are looked at, and when to look again. What is d
 Sequences are not looked into for fresh messages: per message nothing is done (blocks.py). Called by the engine's shell.
 """
 
-from penstock_worker.policy.machine import actions, arriving, collecting, ending, losing, running, settling
+from penstock_worker.policy.machine import actions, arriving, collecting, ending, losing, running, settling, splitting
 from penstock_worker.policy.machine import events as told
 from penstock_worker.policy.machine.actions import Action, HoldReason, Note
 from penstock_worker.policy.machine.batch import ASKING, Stage
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.events import Event
+from penstock_worker.policy.machine.leases import Leases
 from penstock_worker.policy.settings import EngineSettings
 
-RENEWALS_PER_ACK_WAIT = 3
 COUNT_SECONDS = 60.0
 """How often former batches are looked at, whether they are over."""
 DRAIN_COUNT_SECONDS = 0.5
@@ -32,8 +32,7 @@ class Machine:
     def __init__(self, settings: EngineSettings, *, ack_wait_seconds: float) -> None:
         self.settings = settings
         self.books = Books(settings, ack_wait_seconds)
-        self._renew_seconds = ack_wait_seconds / RENEWALS_PER_ACK_WAIT
-        self._renew_at: float | None = None
+        self._leases = Leases(self.books)
         self._count_at = 0.0
         self._held: tuple[HoldReason, ...] | None = None
         self._wake_at: float | None = None
@@ -44,6 +43,7 @@ class Machine:
         if books.has_ended:
             return []
         books.out = []
+        self._leases.look_for_sleep(now)
         self._take(event, now, chance)
         if not books.has_ended:
             self._go_on(now)
@@ -114,9 +114,10 @@ class Machine:
         match event:
             case told.LinkLost():
                 books.link_is_up = False
+                self._leases.link_lost(now)
             case told.LinkBack():
                 books.link_is_up = True
-                self._renew_at = now if self._renew_at is not None else None
+                self._leases.link_back(now)
                 self._ask_all(now)
             case told.Reborn(why):
                 ending.reborn(books, why)
@@ -133,9 +134,9 @@ class Machine:
             case told.Resume():
                 books.is_paused = False
             case told.Drain():
-                books.is_draining = True
+                books.is_draining, self._count_at = True, now
             case told.CancelBatch(batch_id):
-                running.cancel_batch(books, batch_id, now)
+                running.cancel_batch(books, batch_id)
             case told.Terminate(grace_seconds):
                 ending.end(books, ending.EXIT_DONE, "Asked to end.", grace_seconds=grace_seconds, now=now)
             case _:
@@ -157,39 +158,24 @@ class Machine:
             arriving.ask_again(books, now)
             arriving.recall_batches(books, now)
             running.wake_rested(books, now)
+            splitting.decide(books, now)
             running.look_for_overdue(books, now)
             collecting.collect(books, now)
             settling.ask(books, now)
             running.hand_over(books, now)
-            self._renew(now)
+            self._leases.renew(now)
             self._count(now)
             self._hold_or_pull(now)
             self._wake(now)
 
-    def _renew(self, now: float) -> None:
-        """Renew every lease that is a third of the ack wait old, in one go."""
-        books = self.books
-        if not books.blocks.messages:
-            self._renew_at = None
-        elif self._renew_at is None:
-            self._renew_at = now + self._renew_seconds
-        elif self._renew_at <= now:
-            self._renew_at = now + self._renew_seconds
-            oldest = now - self._renew_seconds
-            pieces = tuple(piece for piece in books.unsettled_pieces() if books.blocks.arrived_at(piece) <= oldest)
-            if pieces and books.link_is_up:
-                books.out.append(actions.Renew(pieces))
-
     def _count(self, now: float) -> None:
         if self._counts() and self._count_at <= now:
-            drains = self.books.is_draining and not self.books.blocks.messages
-            self._count_at = now + (DRAIN_COUNT_SECONDS if drains else COUNT_SECONDS)
+            self._count_at = now + (DRAIN_COUNT_SECONDS if self.books.is_draining else COUNT_SECONDS)
             self.books.out.append(actions.Count())
 
     def _counts(self) -> bool:
         recall = self.books.recall
-        drains = self.books.is_draining and not self.books.blocks.messages
-        return drains or bool(recall.read or recall.remembered)
+        return self.books.is_draining or bool(recall.read or recall.remembered)
 
     def _hold_or_pull(self, now: float) -> None:
         reasons = collecting.hold_reasons(self.books, now)
@@ -214,8 +200,8 @@ class Machine:
                 dues.append(batch.due)
         if books.circuit.is_open:
             dues.append(books.circuit.probe_at)
-        if self._renew_at is not None:
-            dues.append(self._renew_at)
+        if self._leases.renew_at is not None:
+            dues.append(self._leases.renew_at)
         if self._counts():
             dues.append(self._count_at)
         if books.ending:

@@ -11,7 +11,7 @@ somebody deleted them), then after a while the others go on as a batch of a new 
 Knows entries and rows. Does not know what runs, nor what the ledger is kept in.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from penstock_worker.policy.ledger import Entry
@@ -30,7 +30,6 @@ class Recalled:
     entry: Entry
     runs: int
     """That it had under this engine."""
-    since: float
     rows: dict[int, Row] = field(default_factory=dict)
     last_at: float = 0
 
@@ -78,13 +77,19 @@ class Recall:
         self.remembered.pop(batch_id, None)
         self.read.pop(batch_id, None)
 
-    def add(self, entry: Entry, runs: int, sequence: int, row: Row, now: float) -> Row | None:
-        """Book that a message came; return the row of its former delivery, if that came here, too."""
-        recalled = self.recalled.setdefault(entry.batch_id, Recalled(entry, runs, since=now))
-        former = recalled.rows.get(sequence)
+    def add(self, entry: Entry, runs: int, sequence: int, row: Row, now: float) -> None:
+        recalled = self.recalled.setdefault(entry.batch_id, Recalled(entry, runs))
         recalled.rows[sequence] = row
         recalled.last_at = now
-        return former
+
+    def drop(self, sequences: Collection[int]) -> list[Row]:
+        """Take these messages out, as far as they are here."""
+        dropped: list[Row] = []
+        for name, recalled in list(self.recalled.items()):
+            dropped += [recalled.rows.pop(sequence) for sequence in sequences if sequence in recalled.rows]
+            if not recalled.rows:
+                del self.recalled[name]
+        return dropped
 
     def take(self, now: float) -> Iterator[Recalled]:
         """Take those that are whole, or were waited for long enough."""

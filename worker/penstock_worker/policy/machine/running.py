@@ -19,7 +19,7 @@ from penstock_worker.policy.machine.ending import cancel, stop_for_code
 from penstock_worker.policy.machine.events import RunEnded
 from penstock_worker.policy.machine.losing import await_driver, lost
 from penstock_worker.policy.machine.settling import went_well
-from penstock_worker.policy.machine.splitting import blame_data, condemn, decide, split
+from penstock_worker.policy.machine.splitting import blame_data, condemn, split
 from penstock_worker.policy.outcome import Fault, Outcome, Verdict
 
 DRIVER_DEADLINE_SECONDS = 5.0
@@ -88,7 +88,6 @@ def run_ended(books: Books, event: RunEnded, now: float, chance: float) -> None:
     )
     books.out.append(note)
     _follow(books, batch, outcome, now, chance)
-    decide(books, batch.root, now)
 
 
 def _follow(books: Books, batch: Batch, outcome: Outcome, now: float, chance: float) -> None:
@@ -166,7 +165,6 @@ def driver_lost(books: Books, why: str, now: float) -> None:
     await_driver(books)
     for batch in running:
         _lost(books, batch, alone=len(running) == 1, now=now)
-        decide(books, batch.root, now)
 
 
 def outgoing_gone(books: Books, batch_id: str, run: int) -> None:
@@ -210,7 +208,7 @@ def look_for_overdue(books: Books, now: float) -> None:
             books.out.append(actions.AbandonDriver(f"The run of batch {batch.id} does not end, though cancelled."))
 
 
-def cancel_batch(books: Books, batch_id: str, now: float) -> None:
+def cancel_batch(books: Books, batch_id: str) -> None:
     """Give a batch back because somebody wishes so; what went well already is not undone."""
     batch = books.batches.get(batch_id)
     if batch is None:
@@ -219,4 +217,3 @@ def cancel_batch(books: Books, batch_id: str, now: float) -> None:
         cancel(books, batch)
     elif batch.stage in {Stage.OPENING, Stage.READY, Stage.RESTING}:
         books.give_back_batch(batch, books.settings.retry.max_delay_seconds)
-        decide(books, batch.root, now)

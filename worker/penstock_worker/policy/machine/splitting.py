@@ -54,18 +54,15 @@ def condemn(books: Books, batch: Batch, now: float) -> None:
     books.bad_in_a_row += 1
     if why := _too_many(books, root):
         _give_up(books, batch, why, now)
-    else:
-        decide(books, root, now)
 
 
-def decide(books: Books, root: Root, now: float) -> None:
-    """Put the condemned aside, once nothing else of their batch is open."""
-    if root.undecided or books.ending:
-        return
-    condemned, root.condemned = root.condemned, []
-    for batch in condemned:
-        batch.todo = [Stage.BURYING, Stage.SETTLING]
-        next_stage(batch, now)
+def decide(books: Books, now: float) -> None:
+    """Put the condemned aside, where nothing else of the batch that they were cut from is open."""
+    for batch in list(books.batches.values()):
+        if batch.stage is Stage.CONDEMNED and not batch.root.undecided and not books.ending:
+            batch.root.condemned.remove(batch)
+            batch.todo = [Stage.BURYING, Stage.SETTLING]
+            next_stage(batch, now)
 
 
 def _too_many(books: Books, root: Root) -> str:

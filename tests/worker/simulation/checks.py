@@ -1,0 +1,112 @@
+"""What must hold in every run, whatever happens: each check says what it saw when it does not.
+
+    answers     acknowledged only after a run of it ended well, or its dead letter was published; terminated only after
+                that; each row of each block gets one final answer (engine.py)
+    accounting  every message that an engine was given is waiting, in a batch or answered: at each step (engine.py)
+    membership  no message is in two batches of an engine; a batch's id stands for the same ones for ever (driver.py)
+    slots       no more runs at a time than may be
+    leases      none lapses of an engine that is awake and linked
+    letters     those and only those that cannot be processed, kill Spark or are refused become dead letters
+    sink        each other message is there at least once; once with the ledger, where one worker at a time lives
+    no stop     but by its user, or for wrong code
+    no rush     time passes
+    all done    once nothing goes wrong any more everything is answered, and a drain ends
+
+Knows the truth of the server and the sink. Does not know how a machine decides.
+"""
+
+from penstock_worker.policy.machine.actions import Note
+from penstock_worker.policy.machine.batch import Stage
+from tests.jetstream.simulation.violation import Violation
+from tests.worker.simulation.driver import Sink
+from tests.worker.simulation.engine import Engine
+from tests.worker.simulation.options import ACK_WAIT_SECONDS, Options
+from tests.worker.simulation.server import Delivery, Server
+
+
+class Checks:
+    """Looks on."""
+
+    def __init__(self, server: Server, sink: Sink, options: Options) -> None:
+        self.server, self.sink, self.options = server, sink, options
+        self.engines: list[Engine] = []
+        self.code_was_wrong = False
+        server.on_ack, server.on_term, server.on_lapse = self._acked, self._terminated, self._lapsed
+
+    def watch(self, engine: Engine) -> None:
+        self.engines.append(engine)
+        engine.on_step = self._stepped
+
+    # At every step
+
+    def _stepped(self, engine: Engine) -> None:
+        batches = engine.machine.books.batches.values()
+        running = sum(batch.stage is Stage.RUNNING for batch in batches)
+        if running > self.options.in_flight:
+            raise Violation(f"{engine.name} runs {running} batches at a time")
+        if engine.ended and engine.ended.code and not self.code_was_wrong:
+            raise Violation(f"{engine.name} stops: {engine.ended.sentence}")
+
+    def look(self) -> None:
+        for engine in self.engines:
+            if engine.is_alive:
+                sequences = engine.sequences_of(tuple(engine.machine.books.held_pieces()))
+                if len(sequences) != len(set(sequences)):
+                    raise Violation(f"{engine.name} has some message twice: {sorted(sequences)}")
+
+    def _acked(self, sequence: int) -> None:
+        if sequence not in self.sink.ran_well and not self.server.letters[sequence]:
+            raise Violation(f"message {sequence} is acknowledged, but no run of it ended well")
+
+    def _terminated(self, sequence: int) -> None:
+        if not self.server.letters[sequence]:
+            raise Violation(f"message {sequence} is terminated before its dead letter is published")
+
+    def _lapsed(self, sequence: int, held: Delivery) -> None:
+        engine = held.holder
+        assert isinstance(engine, Engine)
+        is_well = engine.is_alive and engine.link_is_up and engine.world.now >= engine.frozen_until
+        is_well = is_well and engine.world.now - engine.unwell_at > ACK_WAIT_SECONDS
+        if is_well and held.row not in engine.answered:
+            raise Violation(f"{engine.name} let the lease of message {sequence} lapse")
+
+    # At the end
+
+    @property
+    def is_done(self) -> bool:
+        return self.server.is_done and not any(
+            engine.machine.books.blocks.messages for engine in self.engines if engine.is_alive
+        )
+
+    def at_the_end(self) -> None:
+        if not self.is_done:
+            missing = sorted(set(range(1, self.server.last + 1)) - self.server.acked - self.server.terminated)
+            raise Violation(f"not everything is answered: messages {missing} are not")
+        bad = self.options.poison | self.options.killers | self.options.rejected
+        bad = frozenset(sequence for sequence in bad if sequence <= self.server.last)
+        if self.server.letters.keys() != bad:
+            raise Violation(f"dead letters are {sorted(self.server.letters)}, and not {sorted(bad)}")
+        for sequence in range(1, self.server.last + 1):
+            if sequence not in bad:
+                self._in_sink(sequence)
+
+    def _in_sink(self, sequence: int) -> None:
+        batches = self.sink.batches_of[sequence]
+        if not batches:
+            raise Violation(f"message {sequence} is not in the sink")
+        if len(batches) > 1 and self._promises_once(batches):
+            raise Violation(f"message {sequence} is in the sink {len(batches)} times: {sorted(batches)}")
+
+    def _promises_once(self, batches: set[str]) -> bool:
+        """Tell whether the ledger promises that a message is in one batch only, whoever dies."""
+        reports = [report for engine in self.engines for report in engine.notes]
+        cut = {report.batch_id for report in reports if report.note is Note.SPLIT}
+        is_forgotten = self.server.forgot_answers and len(self.engines) > 1
+        return self.options.ledger and not self.options.may_have_twins and not (batches & cut) and not is_forgotten
+
+    def drained(self) -> None:
+        for engine in self.engines:
+            if engine.is_alive:
+                raise Violation(f"{engine.name} does not end, though everything is processed")
+            if engine.ended and engine.ended.code and not self.code_was_wrong:
+                raise Violation(f"{engine.name} ended with {engine.ended.code}: {engine.ended.sentence}")

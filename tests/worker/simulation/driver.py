@@ -1,0 +1,167 @@
+"""A driver with its Spark and the user's code, and the sink that they write to.
+
+The sink is one that takes a batch's id only once. Knows what the code does with which message. Does not know what
+follows from a verdict.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
+from tests.jetstream.simulation.violation import Violation
+from tests.jetstream.simulation.world import World
+from tests.worker.simulation.options import DEADLINE_SECONDS, Options
+
+REBUILD_SECONDS = 2.0
+COMMIT_SHARE = 0.8
+"""How far into a run its sink has it; what is lost after that was done all the same."""
+
+
+@dataclass
+class Sink:
+    """What was committed."""
+
+    members: dict[str, frozenset[int]] = field(default_factory=dict)
+    """Of each batch's id, whether or not it got so far."""
+    batches_of: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    ran_well: set[int] = field(default_factory=set)
+    """Messages of runs that ended well, without those that were rejected."""
+    refused: set[int] = field(default_factory=set)
+
+    def commit(self, batch_id: str, sequences: frozenset[int]) -> None:
+        for sequence in sequences:
+            self.batches_of[sequence].add(batch_id)
+
+    def begin(self, batch_id: str, sequences: frozenset[int]) -> None:
+        if self.members.setdefault(batch_id, sequences) != sequences:
+            raise Violation(f"batch {batch_id} has other members than before: {sorted(sequences)}")
+
+
+@dataclass
+class Mood:
+    """How the world treats user code at the moment."""
+
+    transient_until: float = 0
+    code_until: float = 0
+    hangs: int = 0
+    """So many of the runs to come do not end by themselves."""
+
+
+@dataclass(eq=False)
+class Run:
+    name: tuple[str, int]
+    sequences: frozenset[int]
+    told: Callable[[Outcome], None]
+    outcome: Outcome | None = None
+    is_cancelled: bool = False
+
+
+class Driver:
+    """One process; it and its Spark may be killed apart from each other."""
+
+    def __init__(self, world: World, options: Options, sink: Sink, mood: Mood, *, name: str) -> None:
+        self.world, self.options, self.sink, self.mood, self.name = world, options, sink, mood, name
+        self.incarnation = 1
+        self.spark = 1
+        self.ready_at = 0.0
+        self.runs: dict[tuple[str, int], Run] = {}
+        self.on_death: list[Callable[[], None]] = []
+
+    @property
+    def is_ready(self) -> bool:
+        return self.world.now >= self.ready_at
+
+    def hand(self, batch_id: str, run: int, sequences: frozenset[int], told: Callable[[Outcome], None]) -> None:
+        """Begin a run, unless it is known; `told` hears of its outcome."""
+        self.sink.begin(batch_id, sequences)
+        known = self.runs.get((batch_id, run))
+        if known is not None:
+            known.told = told
+            if known.outcome is not None:
+                told(known.outcome)
+            return
+        self.runs[batch_id, run] = this = Run((batch_id, run), sequences, told)
+        if not self.is_ready:
+            self._end(this, Verdict.ENGINE_LOST)
+            return
+        seconds = self.options.run_seconds * (1 + self.world.random.random())
+        if self.mood.hangs:
+            self.mood.hangs -= 1
+            seconds = 1000.0
+            self.world.after(DEADLINE_SECONDS, self._end, this, Verdict.DEADLINE)
+        self.world.after(seconds * COMMIT_SHARE, self._decide, this, self.spark, seconds * (1 - COMMIT_SHARE))
+
+    def cancel(self, name: tuple[str, int]) -> None:
+        run = self.runs.get(name)
+        if run is not None and run.outcome is None:
+            run.is_cancelled = True
+            self.world.after(self.options.delay_seconds, self._end, run, Verdict.CANCELLED)
+
+    def forget(self, name: tuple[str, int]) -> None:
+        run = self.runs.get(name)
+        if run is not None and run.outcome is not None:
+            del self.runs[name]
+
+    # What becomes of a run
+
+    def _decide(self, run: Run, spark: int, rest_seconds: float) -> None:
+        if run.outcome is not None or self.runs.get(run.name) is not run or spark != self.spark:
+            return
+        verdict = self._verdict(run.sequences)
+        if verdict is Verdict.ENGINE_LOST:
+            self.kill_spark()
+        elif verdict is Verdict.OK:
+            self.sink.commit(run.name[0], run.sequences - self.options.rejected)
+            self.world.after(rest_seconds, self._finish, run, spark)
+        else:
+            self._end(run, verdict)
+
+    def _verdict(self, sequences: frozenset[int]) -> Verdict:
+        now = self.world.now
+        if now < self.mood.code_until:
+            return Verdict.CODE
+        if now < self.mood.transient_until:
+            return Verdict.TRANSIENT
+        if sequences & self.options.killers:
+            return Verdict.ENGINE_LOST
+        return Verdict.DATA if sequences & self.options.poison else Verdict.OK
+
+    def _finish(self, run: Run, spark: int) -> None:
+        if spark == self.spark:
+            self._end(run, Verdict.OK)
+
+    def _end(self, run: Run, verdict: Verdict) -> None:
+        if run.outcome is not None or self.runs.get(run.name) is not run:
+            return
+        rejected = sorted(run.sequences & self.options.rejected) if verdict is Verdict.OK else []
+        if verdict is Verdict.OK:
+            self.sink.ran_well |= run.sequences - self.options.rejected
+            self.sink.refused.update(rejected)
+        run.outcome = Outcome(
+            verdict,
+            1.0,
+            rejections=tuple(Rejection(sequence, "refused") for sequence in rejected),
+            fault=None if verdict is Verdict.OK else Fault("Error", verdict.value),
+            outgoing=int(self.options.publishes and verdict is Verdict.OK),
+        )
+        self.world.say(self.name, f"run {run.name[0]}#{run.name[1]} ends: {verdict.value}")
+        run.told(run.outcome)
+
+    # What happens to it
+
+    def kill_spark(self) -> None:
+        self.world.say(self.name, "loses Spark")
+        self.spark += 1
+        self.ready_at = self.world.now + REBUILD_SECONDS
+        for run in list(self.runs.values()):
+            self._end(run, Verdict.ENGINE_LOST)
+
+    def kill(self) -> None:
+        self.world.say(self.name, "is killed")
+        self.runs = {}
+        self.incarnation += 1
+        self.spark += 1
+        self.ready_at = self.world.now + REBUILD_SECONDS
+        for call in self.on_death:
+            call()

@@ -1,0 +1,166 @@
+"""What goes wrong: one fault after another, each of which ends by itself; and then nothing any more.
+
+Knows how each happens, and that processes which end are started again. Does not know who should have coped.
+"""
+
+from dataclasses import dataclass
+
+from penstock_worker.policy.machine import actions as wants
+from penstock_worker.policy.machine import events as told
+from tests.jetstream.simulation.world import World
+from tests.worker.simulation.checks import Checks
+from tests.worker.simulation.driver import Driver, Mood, Sink
+from tests.worker.simulation.engine import Engine, MachineFactory
+from tests.worker.simulation.options import GRACE_SECONDS, Options
+from tests.worker.simulation.server import Server
+
+LOOK_SECONDS = 1.0
+STEPS = (
+    wants.HandOver,
+    wants.WriteLedger,
+    wants.PublishLetters,
+    wants.PublishOutgoing,
+    wants.Settle,
+    wants.Settle,
+    wants.DeleteLedger,
+    wants.GiveBack,
+    wants.Acknowledge,
+    wants.ReadLedger,
+)
+LONG_FROZEN_SECONDS = 25.0
+
+
+@dataclass(eq=False)
+class Worker:
+    """A driver, and the engine that is beside it at the moment."""
+
+    name: str
+    driver: Driver
+    engine: Engine
+
+
+class Faults:
+    """Makes the world suffer."""
+
+    def __init__(self, world: World, options: Options, server: Server, checks: Checks, make: MachineFactory) -> None:
+        self.world, self.options, self.server, self.checks, self.make = world, options, server, checks, make
+        self.mood = Mood()
+        self.sink: Sink = checks.sink
+        self.workers: list[Worker] = []
+        self.over = False
+
+    def hire(self) -> None:
+        name = f"worker {len(self.workers) + 1}"
+        driver = Driver(self.world, self.options, self.sink, self.mood, name=f"driver {len(self.workers) + 1}")
+        self.workers.append(Worker(name, driver, self._start(name, driver)))
+
+    def _start(self, name: str, driver: Driver) -> Engine:
+        engine = Engine(self.world, self.options, self.server, driver, make=self.make, name=name)
+        self.checks.watch(engine)
+        engine.start()
+        return engine
+
+    def look(self) -> None:
+        """Start again what ended, as a kubelet does."""
+        self.server.lapse()
+        self.checks.look()
+        for worker in self.workers:
+            if not worker.engine.is_alive:
+                self.world.say(worker.name, "starts again")
+                worker.engine = self._start(worker.name, worker.driver)
+        self.world.after(LOOK_SECONDS, self.look)
+
+    def happen(self, name: str) -> None:
+        self.world.say("fault", name)
+        getattr(self, f"_{name}")()
+
+    def heal(self) -> None:
+        """End whatever is still wrong."""
+        self.world.say("faults", "are over")
+        self.over = True
+        self.mood.transient_until = self.mood.code_until = self.mood.hangs = 0
+        self.server.refuses_ledger_until = self.server.refuses_letters_until = 0.0
+        for engine in self.checks.engines:
+            engine.mend()
+            engine.tell(told.Resume())
+
+    def _worker(self) -> Worker:
+        return self.world.random.choice(self.workers)
+
+    def _duration(self) -> float:
+        return self.world.random.choice([0.05, 1.0, 4.0, 12.0])
+
+    def _until(self) -> float:
+        return self.world.now + self._duration()
+
+    # Processes
+
+    def _kill_engine(self) -> None:
+        self._worker().engine.kill()
+
+    def _kill_driver(self) -> None:
+        self._worker().driver.kill()
+
+    def _kill_spark(self) -> None:
+        self._worker().driver.kill_spark()
+
+    def _kill_engine_and_driver(self) -> None:
+        worker = self._worker()
+        worker.engine.kill()
+        worker.driver.kill()
+
+    def _kill_at_a_step(self) -> None:
+        """Kill an engine just after the next time that it asks for something of a kind."""
+        self._worker().engine.dies_after = self.world.random.choice(STEPS)
+
+    def _freeze(self) -> None:
+        self._worker().engine.freeze(self._duration())
+
+    def _replace_frozen(self) -> None:
+        """Take a frozen worker for dead: another comes, and then it wakes."""
+        self._worker().engine.freeze(LONG_FROZEN_SECONDS)
+        self.hire()
+
+    def _terminate(self) -> None:
+        self._worker().engine.tell(told.Terminate(GRACE_SECONDS))
+
+    # The network and the server
+
+    def _cut(self) -> None:
+        engine = self._worker().engine
+        engine.cut()
+        self.world.after(self._duration(), engine.mend)
+
+    def _restart_server(self) -> None:
+        for worker in self.workers:
+            worker.engine.cut()
+            self.world.after(self._duration(), worker.engine.mend)
+        self.server.forget()
+
+    def _ledger_refuses(self) -> None:
+        self.server.refuses_ledger_until = self._until()
+
+    def _letters_refused(self) -> None:
+        self.server.refuses_letters_until = self._until()
+
+    # User code, and users
+
+    def _transient_phase(self) -> None:
+        self.mood.transient_until = self.world.now + self.world.random.choice([1.0, 5.0, 25.0])
+
+    def _code_phase(self) -> None:
+        self.checks.code_was_wrong = True
+        self.mood.code_until = self._until()
+
+    def _hang(self) -> None:
+        self.mood.hangs += 1
+
+    def _pause(self) -> None:
+        engine = self._worker().engine
+        engine.tell(told.Pause())
+        self.world.after(self._duration(), engine.tell, told.Resume())
+
+    def _cancel(self) -> None:
+        engine = self._worker().engine
+        for batch_id in list(engine.machine.books.batches):
+            engine.tell(told.CancelBatch(batch_id))

@@ -1,0 +1,99 @@
+"""What one seed chooses: messages, a group's settings, how user code behaves, and which faults there are.
+
+Each seed leaves out most of what could be: faults that are always there hide each other.
+"""
+
+import random
+from dataclasses import dataclass, fields
+
+FAULT_SECONDS = 30.0
+"""So long messages are published and things go wrong; then all is well, and all must come to an end."""
+ACK_WAIT_SECONDS = 9.0
+DEADLINE_SECONDS = 15.0
+GRACE_SECONDS = 8.0
+
+FAULTS = (
+    "kill_engine",
+    "kill_driver",
+    "kill_spark",
+    "kill_engine_and_driver",
+    "kill_at_a_step",
+    "kill_at_a_step",
+    "cut",
+    "freeze",
+    "replace_frozen",
+    "restart_server",
+    "transient_phase",
+    "code_phase",
+    "ledger_refuses",
+    "letters_refused",
+    "hang",
+    "pause",
+    "cancel",
+    "terminate",
+)
+TWINS = ("replace_frozen",)
+"""After these two engines may have the same messages, each believing that it alone has them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """One run."""
+
+    messages: int
+    burst: int
+    workers: int
+    ledger: bool
+    max_messages: int
+    in_flight: int
+    max_attempts: int
+    max_ack_pending: int
+    delay_seconds: float
+    """Of everything that goes over the network, up to twice of it."""
+    run_seconds: float
+    """Of a run, up to twice of it."""
+    poison: frozenset[int]
+    """Sequences that no code can process."""
+    killers: frozenset[int]
+    """Those over which Spark is lost each time."""
+    rejected: frozenset[int]
+    """Those that the code refuses."""
+    publishes: bool
+    """Whether the code publishes something for each batch."""
+    faults: tuple[str, ...]
+
+    @property
+    def may_have_twins(self) -> bool:
+        return self.workers > 1 or any(fault in TWINS for fault in self.faults)
+
+    def describe(self) -> str:
+        return "\n".join(f"    {field.name:<18}{getattr(self, field.name)}" for field in fields(self))
+
+
+def choose(seed: int) -> Options:
+    chance = random.Random(seed)  # noqa: S311 - chance that can be repeated
+    messages = chance.choice([1, 5, 20, 40, 80])
+    kinds = chance.sample(FAULTS, chance.randint(0, 4))
+    return Options(
+        messages=messages,
+        burst=chance.choice([1, 3, 10, 40]),
+        workers=chance.choice([1, 1, 1, 2]),
+        ledger=chance.random() < 0.7,
+        max_messages=chance.choice([3, 10, 100]),
+        in_flight=chance.choice([1, 2, 2, 3]),
+        max_attempts=chance.choice([1, 2, 3]),
+        max_ack_pending=chance.choice([10, 1000, 1000]),
+        delay_seconds=chance.choice([0.001, 0.01, 0.2]),
+        run_seconds=chance.choice([0.05, 0.5, 3.0]),
+        poison=_some(chance, messages),
+        killers=_some(chance, messages) if chance.random() < 0.3 else frozenset(),
+        rejected=_some(chance, messages),
+        publishes=chance.random() < 0.3,
+        faults=tuple(chance.choices(kinds, k=chance.randint(1, 5)) if kinds else ()),
+    )
+
+
+def _some(chance: random.Random, messages: int) -> frozenset[int]:
+    """Return none, one or a few sequences; never so many that the code is to blame."""
+    count = chance.choice([0, 0, 1, 1, 2, 3])
+    return frozenset(chance.randint(1, messages) for _ in range(min(count, messages // 4)))

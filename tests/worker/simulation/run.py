@@ -1,0 +1,79 @@
+"""One run: a world made of what a seed chooses, half a minute of faults, and then the peace in which all must be done.
+
+Knows the order of things. Does not know what must hold (checks.py).
+"""
+
+from dataclasses import dataclass, field
+
+from penstock_worker.policy.machine import events as told
+from tests.jetstream.simulation.violation import Violation
+from tests.jetstream.simulation.world import World
+from tests.worker.simulation.checks import Checks
+from tests.worker.simulation.driver import Sink
+from tests.worker.simulation.engine import MachineFactory, plain
+from tests.worker.simulation.faults import LOOK_SECONDS, Faults
+from tests.worker.simulation.options import FAULT_SECONDS, Options, choose
+from tests.worker.simulation.server import Server
+
+PEACE_SECONDS = 600.0
+"""A run that is not done by then never will be; most need a few seconds."""
+DRAIN_SECONDS = 60.0
+
+
+@dataclass
+class Outcome:
+    """What became of a run."""
+
+    seed: int
+    options: Options
+    violation: str = ""
+    seconds: float = 0.0
+    lines: list[str] = field(default_factory=list)
+
+    def describe(self) -> str:
+        verdict = self.violation or f"all held; everything was done after {self.seconds:.0f} simulated seconds"
+        head = f"seed {self.seed}\n{self.options.describe()}"
+        return "\n".join([head, *self.lines, verdict, f"again: python -m tests.worker.simulation --seed {self.seed}"])
+
+
+def run(seed: int, *, make: MachineFactory = plain, options: Options | None = None, traced: bool = False) -> Outcome:
+    """Run one seed; `make` may make machines that are not right, to see whether that is noticed."""
+    options = options or choose(seed)
+    world = World(seed, traced=traced)
+    outcome = Outcome(seed, options)
+    try:
+        _live(world, options, make)
+    except Violation as violation:
+        outcome.violation = str(violation)
+    outcome.seconds = world.now
+    outcome.lines = world.lines or []
+    return outcome
+
+
+def _live(world: World, options: Options, make: MachineFactory) -> None:
+    server, sink = Server(world, options), Sink()
+    checks = Checks(server, sink, options)
+    faults = Faults(world, options, server, checks, make)
+    _plan(world, options, server, faults)
+    for _ in range(options.workers):
+        faults.hire()
+    world.after(LOOK_SECONDS, faults.look)
+    world.run(FAULT_SECONDS)
+    faults.heal()
+    world.run(FAULT_SECONDS + PEACE_SECONDS, unless=lambda: checks.is_done)
+    checks.at_the_end()
+    for worker in faults.workers:
+        worker.engine.tell(told.Drain())
+    faults.workers.clear()
+    world.run(world.now + DRAIN_SECONDS, unless=lambda: not any(engine.is_alive for engine in checks.engines))
+    checks.drained()
+
+
+def _plan(world: World, options: Options, server: Server, faults: Faults) -> None:
+    """Put what will happen into the future: bursts of messages, and faults."""
+    chance = world.random
+    for first in range(0, options.messages, options.burst):
+        count = min(options.burst, options.messages - first)
+        world.at(chance.random() * FAULT_SECONDS * 0.8, server.publish, count)
+    for name in options.faults:
+        world.at(chance.random() * FAULT_SECONDS * 0.8, faults.happen, name)

@@ -1,0 +1,174 @@
+"""The server: a stream, one consumer, the dead letters' stream and the ledger's bucket.
+
+Plays nats-server as it was seen to behave: an answer by a former delivery's reply counts like one by the newest, what
+is answered twice is not confirmed, a restart may forget deliveries. Does not know batches.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from penstock_worker.policy.ledger import Entry, decode, encode
+from tests.jetstream.simulation.world import World
+from tests.worker.simulation.options import ACK_WAIT_SECONDS, Options
+
+INCARNATION = "2026-11-18T12:00:00Z"
+MESSAGE_BYTES = 10
+FORGETTING_SECONDS = 2.0
+"""What is younger may not be on its disk yet."""
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A message that waits for its answer."""
+
+    holder: object
+    row: tuple[int, int]
+    """Where the holder has it: block and row."""
+    lapses_at: float
+
+
+class Server:
+    """All that outlives every process."""
+
+    def __init__(self, world: World, options: Options) -> None:
+        self.world = world
+        self.options = options
+        self.last = 0
+        self.delivered: Counter[int] = Counter()
+        self.available: dict[int, float] = {}
+        """Sequences that may be delivered again, and from when on."""
+        self.next = 1
+        self.pending: dict[int, Delivery] = {}
+        self.acked: set[int] = set()
+        self.terminated: set[int] = set()
+        self.answered_at: dict[int, float] = {}
+        self.forgot_answers = False
+        self.letters: Counter[int] = Counter()
+        self.ledger: dict[str, bytes] = {}
+        self.refuses_ledger_until = self.refuses_letters_until = 0.0
+        self.idle: list[Callable[[], None]] = []
+        """Pulls that wait for the next message; nothing can come before that."""
+        self.on_lapse: Callable[[int, Delivery], None] = lambda *_: None
+        self.on_ack: Callable[[int], None] = lambda _: None
+        self.on_term: Callable[[int], None] = lambda _: None
+
+    # The stream and its consumer
+
+    def publish(self, count: int) -> None:
+        self.last += count
+        self._wake()
+
+    def _wake(self) -> None:
+        idle, self.idle = self.idle, []
+        for call in idle:
+            call()
+
+    @property
+    def floor(self) -> int:
+        """Return the sequence up to which everything is answered."""
+        first = 1
+        while first <= self.last and (first in self.acked or first in self.terminated):
+            first += 1
+        return first - 1
+
+    @property
+    def is_done(self) -> bool:
+        return len(self.acked | self.terminated) == self.last and self.next > self.last
+
+    def lapse(self) -> None:
+        """Take back what was not answered in time."""
+        now = self.world.now
+        for sequence in [sequence for sequence, held in self.pending.items() if held.lapses_at <= now]:
+            held = self.pending.pop(sequence)
+            self.available[sequence] = now
+            self.on_lapse(sequence, held)
+
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether nothing can be delivered before something is published."""
+        return self.next > self.last and not self.pending and not self.available
+
+    def pull(self, most: int) -> tuple[list[int], list[int]]:
+        """Return what is delivered now: messages that were delivered before, and fresh ones."""
+        self.lapse()
+        now = self.world.now
+        again = sorted(sequence for sequence, at in self.available.items() if at <= now)[:most]
+        room = min(most - len(again), self.options.max_ack_pending - len(self.pending) - len(self.available))
+        fresh = list(range(self.next, min(self.next + max(room, 0), self.last + 1)))
+        self.next += len(fresh)
+        for sequence in again:
+            del self.available[sequence]
+        for sequence in (*again, *fresh):
+            self.delivered[sequence] += 1
+        return again, fresh
+
+    def hold(self, holder: object, block: int, sequences: Iterable[int]) -> None:
+        lapses_at = self.world.now + ACK_WAIT_SECONDS
+        for row, sequence in enumerate(sequences):
+            self.pending[sequence] = Delivery(holder, (block, row), lapses_at)
+
+    # Answers
+
+    def ack(self, sequence: int) -> bool:
+        """Take an ack; return whether it is confirmed."""
+        self.on_ack(sequence)
+        return self._answer(sequence, self.acked)
+
+    def term(self, sequence: int) -> bool:
+        self.on_term(sequence)
+        return self._answer(sequence, self.terminated)
+
+    def _answer(self, sequence: int, answered: set[int]) -> bool:
+        was_pending = self.pending.pop(sequence, None) is not None
+        was_lapsed = self.available.pop(sequence, None) is not None
+        if was_pending or was_lapsed:
+            answered.add(sequence)
+            self.answered_at[sequence] = self.world.now
+        return was_pending or was_lapsed
+
+    def nak(self, sequence: int, delay_seconds: float) -> None:
+        if self.pending.pop(sequence, None) is not None:
+            self.available[sequence] = self.world.now + delay_seconds
+
+    def renew(self, sequence: int) -> None:
+        held = self.pending.get(sequence)
+        if held is not None:
+            held.lapses_at = self.world.now + ACK_WAIT_SECONDS
+
+    def forget(self) -> None:
+        """Restart after a crash: some of the newest deliveries and answers are not known any more."""
+        for sequence, at in self.answered_at.items():
+            if self.world.now - at < FORGETTING_SECONDS and self.world.random.random() < 0.5:
+                self.acked.discard(sequence)
+                self.terminated.discard(sequence)
+                self.available[sequence] = self.world.now
+                self.forgot_answers = True
+        for sequence in list(self.pending):
+            if self.world.random.random() < 0.5:
+                del self.pending[sequence]
+                self.available[sequence] = self.world.now
+                self.delivered[sequence] -= 1
+        self._wake()
+
+    # Dead letters and the ledger
+
+    def publish_letters(self, sequences: list[int]) -> bool:
+        if self.world.now < self.refuses_letters_until:
+            return False
+        self.letters.update(sequences)
+        return True
+
+    def write(self, entry: Entry) -> bool:
+        if self.world.now < self.refuses_ledger_until:
+            return False
+        self.ledger[entry.batch_id] = encode(entry, incarnation=INCARNATION)
+        return True
+
+    def read(self) -> tuple[Entry, ...]:
+        found = (decode(name, value, incarnation=INCARNATION) for name, value in self.ledger.items())
+        return tuple(entry for entry in found if entry is not None)
+
+    def delete(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.ledger.pop(name, None)
