@@ -1,0 +1,119 @@
+"""The batch that a user's function is given beside its DataFrame.
+
+Knows the batch's facts, and gathers what the function decided about it. Each helper's work is in a module of its own.
+Does not know who calls the function: the driver makes a Batch for every run, calls `process(df, batch)`, and then
+either `finish()` or `abandon()`; so does `penstock_worker.testing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from penstock_worker.api.exceptions import Retry
+from penstock_worker.api.rejections import Rejections
+from penstock_worker.exchange.columns import OUTGOING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from penstock_worker.exchange.records import Handed
+    from penstock_worker.policy.outcome import Rejection
+    from penstock_worker.policy.ranges import Range
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a function that returned leaves to the driver."""
+
+    rejections: tuple[Rejection, ...]
+    outgoing: pa.Table
+    """As exchange.columns.OUTGOING."""
+
+
+class Batch:
+    """Messages that are processed together: either all of them are done, or none, but for those that are rejected.
+
+    It is no number, and has none that only rises: nothing of it may serve as Delta's txnVersion but `delta()`.
+    """
+
+    def __init__(self, handed: Handed, spark: SparkSession, deadline: datetime) -> None:
+        self._handed = handed
+        self._spark = spark
+        self._deadline = deadline
+        self._rejections = Rejections(handed.ranges)
+
+    @property
+    def id(self) -> str:
+        """STREAM.CONSUMER.FIRST-LAST.DIGEST: the same whenever these very messages are tried again."""
+        return self._handed.name.batch_id
+
+    @property
+    def stream(self) -> str:
+        return self._handed.stream
+
+    @property
+    def consumer(self) -> str:
+        return self._handed.consumer
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """The messages' sequences in the stream, as pairs of first and last."""
+        return self._handed.ranges
+
+    @property
+    def first_seq(self) -> int:
+        return self.ranges[0][0]
+
+    @property
+    def last_seq(self) -> int:
+        return self.ranges[-1][1]
+
+    @property
+    def count(self) -> int:
+        """How many messages."""
+        return self._handed.count
+
+    @property
+    def bytes(self) -> int:
+        """How large all their payloads are."""
+        return self._handed.bytes
+
+    @property
+    def attempt(self) -> int:
+        """1 the first time, and one more whenever these messages are tried again."""
+        return self._handed.attempt
+
+    @property
+    def redelivered(self) -> bool:
+        """Whether the server delivered some of them before: their effects may be there already."""
+        return self._handed.redelivered
+
+    @property
+    def deadline(self) -> datetime:
+        """When this run is cancelled if it is not over; with a time zone."""
+        return self._deadline
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session that the DataFrame is of."""
+        return self._spark
+
+    def reject(self, messages: Iterable[int], reason: str) -> None:
+        """Put these messages into the dead letters, with the reason, once the function has returned."""
+        self._rejections.add_all(messages, reason)
+
+    def retry(self, after_seconds: float | None = None, reason: str = "asked for by the code") -> NoReturn:
+        """End this run here, and have all of the batch tried again."""
+        raise Retry(reason, after_seconds=after_seconds)
+
+    def finish(self) -> Finished:
+        """Make good what the function asked for, now that it has returned: for its caller."""
+        return Finished(self._rejections.listed(), OUTGOING.empty_table())
+
+    def abandon(self) -> None:
+        """Drop what was staged, now that the function has failed or was cancelled: for its caller."""

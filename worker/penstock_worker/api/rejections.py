@@ -1,0 +1,41 @@
+"""The messages of one batch that its code refuses, each once and with the first reason given.
+
+Knows the batch's ranges. Does not know Spark, nor what becomes of what is refused.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+
+from penstock_worker.policy.outcome import Rejection
+from penstock_worker.policy.ranges import Range, as_text
+
+
+class Rejections:
+    """What is refused so far."""
+
+    def __init__(self, ranges: Sequence[Range]) -> None:
+        self._ranges = tuple(ranges)
+        self._firsts = [first for first, _ in ranges]
+        self._reasons: dict[int, str] = {}
+
+    def add(self, reasons: Mapping[int, str]) -> None:
+        """Refuse messages by their sequences; one that is not in the batch is an error, and nothing is refused."""
+        strangers = [sequence for sequence in reasons if not self._holds(sequence)]
+        if strangers:
+            raise ValueError(
+                f"Message {strangers[0]} cannot be rejected: the batch holds {as_text(self._ranges)}. "
+                "Give sequences of the stream, or a DataFrame that still has the batch's column seq."
+            )
+        for sequence, reason in reasons.items():
+            self._reasons.setdefault(sequence, reason)
+
+    def add_all(self, sequences: Iterable[int], reason: str) -> None:
+        self.add(dict.fromkeys(sequences, reason))
+
+    def listed(self) -> tuple[Rejection, ...]:
+        """Return them in the order of the stream."""
+        return tuple(Rejection(sequence, reason) for sequence, reason in sorted(self._reasons.items()))
+
+    def _holds(self, sequence: int) -> bool:
+        index = bisect_right(self._firsts, sequence) - 1
+        return index >= 0 and sequence <= self._ranges[index][1]
