@@ -1,0 +1,42 @@
+"""A worker's logs: lines of JSON that say which batch they are about."""
+
+import io
+import json
+import logging
+
+import pytest
+
+from penstock_worker import logs
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [])
+    monkeypatch.setattr(root, "level", logging.WARNING)
+    written = io.StringIO()
+    monkeypatch.setattr("sys.stderr", written)
+    logs.configure()
+    logging.captureWarnings(capture=False)  # pytest turns them into failures
+    return written
+
+
+def test_a_line_is_one_json_object_with_the_facts_of_its_batch(lines: io.StringIO) -> None:
+    with logs.about(batch="ORDERS.etl.1-2.0f"):
+        logging.getLogger("etl").info("read\n%d rows", 2)
+        logging.getLogger("etl").info("wrote", extra={"facts": {"seconds": 0.5}})
+    logging.getLogger("etl").info("done")
+    first, second, third = [json.loads(line) for line in lines.getvalue().splitlines()]
+    assert first["message"] == "read\n2 rows"
+    assert (first["batch"], first["level"], first["logger"]) == ("ORDERS.etl.1-2.0f", "info", "etl")
+    assert (second["batch"], second["seconds"]) == ("ORDERS.etl.1-2.0f", 0.5)
+    assert "batch" not in third
+
+
+def test_a_trace_stays_in_its_line(lines: io.StringIO) -> None:
+    try:
+        int("no é")
+    except ValueError:
+        logging.getLogger("etl").exception("it failed")
+    (line,) = lines.getvalue().splitlines()
+    assert json.loads(line)["error"].endswith("'no é'")
