@@ -83,6 +83,8 @@ class DriverSettings:
     token_file: str | None = None
     conf: dict[str, str] = field(default_factory=dict)
     in_flight: int = 2
+    hang_seconds: float = 30
+    """How long a function may go on after it was cancelled. Then the driver's process ends."""
     work_folder: str
     """Ours alone; emptied at the start."""
 

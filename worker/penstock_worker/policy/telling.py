@@ -36,4 +36,5 @@ def _bounded(settings: WorkerSettings) -> list[tuple[str, float, float]]:
         ("engine.retry.max_delay_seconds", retry.max_delay_seconds, 0),
         ("engine.grace_seconds", settings.engine.grace_seconds, 0),
         ("driver.in_flight", settings.driver.in_flight, 1),
+        ("driver.hang_seconds", settings.driver.hang_seconds, 0),
     ]
