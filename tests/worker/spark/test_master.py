@@ -1,0 +1,71 @@
+"""URLs of Spark are read, and Spark's settings follow from them and from the machine."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock_worker.spark import defaults, machine, master
+
+
+@pytest.mark.parametrize(
+    ("url", "threads"),
+    [
+        ("local", 1),
+        ("local[*]", 6),
+        ("local[3]", 3),
+        ("local-cluster[2,3,1024]", 6),
+        ("k8s://h", None),
+    ],
+)
+def test_how_many_tasks_run_at_once_is_known_where_spark_runs_here(url: str, threads: int | None) -> None:
+    assert master.threads(url, cores=6) == threads
+    assert master.is_on_this_machine(url) is (threads is not None)
+
+
+def test_a_connect_url_names_servers_and_what_all_of_them_are_asked_with() -> None:
+    first, second = master.addresses("sc://a.example:1,[::1]/;use_ssl=true;user_id=etl")
+    assert (first.endpoint, second.endpoint) == ("a.example:1", "[::1]:15002")
+    assert first.parameters == second.parameters == {"use_ssl": "true", "user_id": "etl"}
+    assert (first.is_loopback, second.is_loopback) == (False, True)
+
+
+def test_a_token_in_a_url_is_not_shown() -> None:
+    assert master.shown("sc://a:1/;token=secret") == "sc://a:1"
+
+
+def test_what_the_user_sets_goes_before_what_we_choose(tmp_path: Path) -> None:
+    settings = defaults.classic("local[3]", tmp_path, {"spark.sql.session.timeZone": "Europe/Berlin"})
+    assert settings["spark.sql.session.timeZone"] == "Europe/Berlin"
+    assert settings["spark.sql.shuffle.partitions"] == "3"
+    assert settings["spark.driver.host"] == "127.0.0.1"
+
+
+def test_a_cluster_has_to_reach_us_and_sizes_itself(tmp_path: Path) -> None:
+    settings = defaults.classic("spark://a:7077", tmp_path, {})
+    assert not {"spark.driver.host", "spark.driver.bindAddress", "spark.sql.shuffle.partitions"} & settings.keys()
+
+
+def test_a_collector_that_the_user_chose_is_not_contradicted(tmp_path: Path) -> None:
+    ours = defaults.java_options(tmp_path, {})
+    theirs = defaults.java_options(tmp_path, {"spark.driver.extraJavaOptions": "-XX:+UseZGC"})
+    assert "-XX:+UseParallelGC" in ours
+    assert "-XX:+UseParallelGC" not in theirs
+    assert "-XX:+ExitOnOutOfMemoryError" in theirs
+
+
+@pytest.mark.parametrize("file", machine.LIMITS)
+def test_a_containers_memory_limit_is_read(tmp_path: Path, file: str) -> None:
+    limit = tmp_path / file
+    limit.parent.mkdir(exist_ok=True)
+    limit.write_text("1073741824\n")
+    assert machine.memory_limit(tmp_path) == 1 << 30
+
+
+@pytest.mark.parametrize("said", ["max", "9223372036854771712"])
+def test_no_limit_is_none(tmp_path: Path, said: str) -> None:
+    (tmp_path / "memory.max").write_text(said)
+    assert machine.memory_limit(tmp_path) is None
+
+
+def test_without_a_limit_the_heap_leaves_room_for_others() -> None:
+    assert defaults.SMALLEST_HEAP <= defaults.heap() <= max(defaults.LARGEST_HEAP, machine.memory())

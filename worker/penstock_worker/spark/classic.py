@@ -1,0 +1,140 @@
+"""Spark's classic API: a JVM of our own, with the executors in it (local), beside it, or on a cluster.
+
+Knows pyspark's globals and py4j. Does not know what the sessions are used for. One per process, as pyspark has it.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock_worker.spark import defaults, master
+from penstock_worker.spark.facts import first_line
+from penstock_worker.spark.jvm import Jvm
+from penstock_worker.spark.problems import CannotStartError, LostError
+from penstock_worker.spark.versions import BROKEN_CALL
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame, SparkSession
+
+ELSEWHERE = ("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED")
+"""Variables that turn every session into one of Spark Connect."""
+
+
+class ClassicSeat:
+    """A session of the one JVM."""
+
+    def __init__(self, session: "SparkSession") -> None:
+        self.session = session
+        self._tag: str | None = None
+
+    def frame(self, table: "pa.Table") -> "DataFrame":
+        return self.session.createDataFrame(table)
+
+    @contextmanager
+    def tagged(self, tag: str) -> Iterator[None]:
+        self._tag = tag
+        self.session.sparkContext.setJobGroup(tag, tag, interruptOnCancel=True)
+        try:
+            yield
+        finally:
+            self._tag = None
+
+    def interrupt(self) -> None:
+        """Cancel by group what the slot's thread began, and by session what threads of the user's own did."""
+        if self._tag is not None:
+            self.session.sparkContext.cancelJobGroup(self._tag)
+        self.session.interruptAll()
+
+
+class ClassicSpark:
+    """Spark in a JVM of our own."""
+
+    def __init__(self, url: str, folder: Path, conf: Mapping[str, str]) -> None:
+        self.name = master.shown(url)
+        self.sees_our_modules = master.is_on_this_machine(url)
+        self._url, self._folder, self._conf = url, folder, conf
+        self._jvm: Jvm | None = None
+        self._root: SparkSession | None = None
+        self._seats: dict[int, ClassicSeat] = {}
+
+    @property
+    def pid(self) -> int | None:
+        """The JVM's process."""
+        return self._jvm.pid if self._jvm else None
+
+    def start(self) -> None:
+        self.close()
+        for variable in ELSEWHERE:
+            os.environ.pop(variable, None)
+        if self.sees_our_modules:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is whatever python3 is on the PATH
+        self._jvm = Jvm(self._folder, defaults.classic(self._url, self._folder, self._conf))
+        self._jvm.attach()
+        self._root = self._first_session()
+
+    def seat(self, slot: int) -> ClassicSeat:
+        if self._root is None:
+            raise LostError("Spark is not started.")
+        if slot not in self._seats:
+            self._seats[slot] = ClassicSeat(self._root.newSession())
+        return self._seats[slot]
+
+    def complaint(self) -> str | None:
+        if self._jvm is None or self._root is None:
+            return "Spark is not started."
+        if self._jvm.exit_code is not None:
+            return f"Spark's JVM ended with {_ending(self._jvm.exit_code)}."
+        context = self._root.sparkContext._jsc  # noqa: SLF001 - None once somebody called stop()
+        if context is None:
+            return "The code stopped Spark: leave out spark.stop(), as the session goes on to the next batch."
+        try:
+            return "Spark's context stopped itself; its log says why." if context.sc().isStopped() else None
+        except BROKEN_CALL:  # it died this moment, or is about to
+            return "Spark's JVM does not answer."
+
+    def close(self) -> None:
+        from pyspark import SparkContext  # noqa: PLC0415 - see jvm.py
+
+        if self._jvm is not None:
+            if self._root is not None and self._jvm.exit_code is None:
+                with suppress(*BROKEN_CALL):  # it may end under our hands
+                    self._root.stop()
+            self._jvm.end()
+        _forget(SparkContext)
+        self._jvm = self._root = None
+        self._seats.clear()
+        for leftover in ("local", "tmp"):  # a JVM that was killed did not tidy up
+            shutil.rmtree(self._folder / leftover, ignore_errors=True)
+
+    def kill(self) -> None:
+        if self._jvm is not None:
+            self._jvm.kill()
+
+    def _first_session(self) -> "SparkSession":
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - slow to import
+
+        try:
+            return SparkSession.builder.getOrCreate()
+        except BROKEN_CALL as problem:
+            raise CannotStartError(f"Spark does not start on {self.name}: {first_line(problem)}") from problem
+
+
+def _forget(context: "type[SparkContext]") -> None:
+    """Have pyspark hold nothing of a JVM that is gone: it would go on calling it."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - slow to import
+
+    if context._gateway is not None:  # noqa: SLF001 - pyspark has no word for it
+        with suppress(*BROKEN_CALL):
+            context._gateway.shutdown()  # noqa: SLF001
+    context._gateway = context._jvm = context._active_spark_context = None  # noqa: SLF001
+    SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
+
+
+def _ending(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"

@@ -1,0 +1,150 @@
+"""The JVM of a classic session: started as a process that ends with us, watched, and killed when it is of no use.
+
+Knows Spark's launcher, and how the JVM tells where it listens: it writes a port and a secret into a file that pyspark's
+own environment variable names. Starting it ourselves gives us its process id, and what it said if it does not start.
+Settings go through a file, as all can read the command line of a process.
+"""
+
+import os
+import string
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyspark
+
+from penstock_worker.spark.java import find_java
+from penstock_worker.spark.problems import CannotStartError
+
+START_SECONDS = 120
+PAUSE_SECONDS = 0.02
+"""Between two looks for the file: pyspark itself looks ten times a second."""
+LINES_KEPT = 60
+END_SECONDS = 10
+PLAIN = frozenset(map(ord, string.ascii_letters + string.digits + "._-/"))
+
+
+class Jvm:
+    """One Java process with Spark in it, reached through py4j."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+        self._connection = folder / "gateway"
+        self._said: deque[str] = deque(maxlen=LINES_KEPT)
+        command, environment = _command(folder, settings), _environment(folder, settings, self._connection)
+        # Its end of our pipe closes when we die, however we die: then it ends as well. A session of its own keeps
+        # Ctrl-C from it: what runs there is to be finished.
+        self._process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+        self._relay = threading.Thread(target=self._pass_on, name="jvm-log", daemon=True)
+        self._relay.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """What it ended with; None while it lives."""
+        return self._process.poll()
+
+    def attach(self) -> None:
+        """Make it the JVM of this process's pyspark."""
+        from pyspark import SparkContext  # noqa: PLC0415 - pyspark-client has no such thing, and needs none
+        from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+        port, secret = self._await_address()
+        told = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+        os.environ.update(told)
+        try:
+            gateway = launch_gateway()  # type: ignore[no-untyped-call]
+            SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001 - there is no other way in
+        finally:
+            for name in told:
+                del os.environ[name]  # no program that the user's code starts need know the secret
+
+    def end(self) -> None:
+        """Let it end, or make it."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._relay.join(END_SECONDS)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def _await_address(self) -> tuple[int, str]:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._connection.exists():
+            if self.exit_code is not None:
+                self._relay.join(END_SECONDS)
+                raise CannotStartError(
+                    f"Spark's JVM ended while it started, with exit code {self.exit_code}: {_reason(self._said)}"
+                )
+            if time.monotonic() > deadline:
+                self.kill()
+                raise CannotStartError(f"Spark's JVM did not start within {START_SECONDS} s.", is_permanent=False)
+            time.sleep(PAUSE_SECONDS)
+        return _read_address(self._connection)
+
+    def _pass_on(self) -> None:
+        for line in self._process.stderr or ():
+            text = line.decode(errors="replace")
+            self._said.append(text.rstrip())
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def _command(folder: Path, settings: Mapping[str, str]) -> list[str]:
+    file = folder / "spark.properties"
+    file.touch(mode=0o600)
+    file.write_text("".join(f"{_escaped(name)}={_escaped(value)}\n" for name, value in settings.items()))
+    launcher = Path(_spark_home()) / "bin" / "spark-submit"
+    return [str(launcher), "--properties-file", str(file), "pyspark-shell"]
+
+
+def _escaped(text: str) -> str:
+    """Write a word of a Java properties file, in which all but letters and digits may mean something."""
+    units = struct.iter_unpack("!H", text.encode("utf-16-be", errors="surrogatepass"))
+    return "".join(chr(unit) if unit in PLAIN else f"\\u{unit:04x}" for (unit,) in units)
+
+
+def _environment(folder: Path, settings: Mapping[str, str], connection: Path) -> dict[str, str]:
+    (folder / "tmp").mkdir(exist_ok=True)
+    host = settings.get("spark.driver.bindAddress")
+    return {
+        **os.environ,
+        **({"SPARK_LOCAL_IP": host} if host else {}),
+        "JAVA_HOME": str(find_java(folder / "java").home),
+        "SPARK_HOME": _spark_home(),
+        "SPARK_LOCAL_DIRS": settings.get("spark.local.dir", str(folder / "local")),  # an image may have set another
+        "SPARK_CONNECT_MODE": "0",
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
+    }
+
+
+def _spark_home() -> str:
+    return os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+
+
+def _read_address(file: Path) -> tuple[int, str]:
+    written = file.read_bytes()
+    file.unlink()
+    port, length = struct.unpack_from("!ii", written)
+    return port, written[struct.calcsize("!ii") :][:length].decode()
+
+
+def _reason(said: deque[str]) -> str:
+    """Return the line that tells most: what an exception says, else the last."""
+    lines = [line for line in said if line and not line.startswith("\tat ")]
+    telling = [line for line in lines if "Exception" in line or "Error" in line]
+    return (telling or lines or ["it said nothing."])[-1].strip()

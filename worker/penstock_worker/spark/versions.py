@@ -1,0 +1,30 @@
+"""What differs between the pysparks that we run on, 4.0 to 4.3 and the client without a JVM: all of it is here.
+
+Knows which names a pyspark may lack. Everything else in this package is the same for all of them.
+"""
+
+import importlib.util
+from typing import Any
+
+from pyspark.errors import PySparkException
+
+HAS_JVM = importlib.util.find_spec("py4j") is not None
+"""pyspark-client has no JVM, and no py4j to speak to one."""
+
+BROKEN_CALL: tuple[type[Exception], ...] = (OSError, PySparkException)
+"""What a call to Spark may end with; above all when it is going, or gone."""
+
+if HAS_JVM:
+    from py4j.protocol import Py4JError
+
+    BROKEN_CALL = (*BROKEN_CALL, Py4JError)
+
+
+def java_throwable(error: BaseException) -> Any:  # noqa: ANN401 - py4j's objects have no types
+    """Return the JVM's own error behind one of Python, or None."""
+    return getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+
+
+def is_of_spark(error: BaseException) -> bool:
+    """Tell whether Spark, or the way to it, raised the error."""
+    return isinstance(error, BROKEN_CALL) or type(error).__module__.partition(".")[0] == "grpc"
