@@ -1,0 +1,77 @@
+"""What the driver does for the engine: the exchange's words, put into runs.
+
+Knows when a batch is refused: while Spark or the code is not ready. Does not know Flight, nor how a run is done.
+"""
+
+from uuid import uuid4
+
+import pyarrow as pa
+from typing_extensions import override
+
+from penstock_worker.driver.keeper import Keeper, Readiness
+from penstock_worker.driver.runs import Run, Runs
+from penstock_worker.exchange.records import Description, Handed, RunName
+from penstock_worker.exchange.server import NotNowError, Service
+from penstock_worker.policy.outcome import Outcome, Verdict
+
+
+class DriverService(Service):
+    """One process's service."""
+
+    def __init__(self, entrypoint: str, spark: str, runs: Runs, keeper: Keeper) -> None:
+        self._entrypoint, self._spark = entrypoint, spark
+        self._runs, self._keeper = runs, keeper
+        self._incarnation = uuid4().hex
+        self._refusal: str | None = None
+
+    def refuse(self, why_not: str) -> None:
+        """Begin no further batch, while those that were handed over go on."""
+        self._refusal = why_not
+
+    @override
+    def describe(self) -> Description:
+        readiness = self._readiness
+        return Description(
+            incarnation=self._incarnation,
+            entrypoint=self._entrypoint,
+            spark=self._spark,
+            ready=readiness.is_ready,
+            why_not=readiness.why_not,
+            permanent=readiness.is_permanent,
+        )
+
+    @override
+    def run(self, handed: Handed, rows: pa.Table) -> Outcome:
+        run = self._known_or_new(handed, rows)
+        run.ended.wait()
+        if run.outcome is None:
+            raise NotNowError("The run ended without an outcome.")
+        return run.outcome
+
+    @override
+    def outgoing(self, name: RunName) -> pa.Table:
+        run = self._runs.find(name)
+        if run is None:
+            raise KeyError(name)
+        return run.outgoing
+
+    @override
+    def cancel(self, name: RunName) -> None:
+        self._runs.cancel(name, Verdict.CANCELLED)
+
+    @override
+    def forget(self, name: RunName) -> None:
+        self._runs.forget(name)
+
+    @property
+    def _readiness(self) -> Readiness:
+        return self._keeper.readiness if self._refusal is None else Readiness(why_not=self._refusal)
+
+    def _known_or_new(self, handed: Handed, rows: pa.Table) -> Run:
+        known = self._runs.find(handed.name)
+        if known is not None:
+            return known
+        readiness = self._readiness
+        if not readiness.is_ready:
+            raise NotNowError(readiness.why_not)
+        return self._runs.find_or_begin(handed, rows)
