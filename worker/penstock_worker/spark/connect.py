@@ -6,6 +6,7 @@ server for as long as it lives; and how a token is sent. Does not know the class
 
 import logging
 import os
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -34,6 +35,7 @@ BYTES_OF_A_SESSION = 256 << 20
 """Where the server keeps each batch for the session's life, as it refused the settings that forbid that."""
 # Six tries, 50 ms to 5 s apart, are 15 s in all: a server that restarts is waited for, one that is gone is told.
 RETRIES, FIRST_MILLISECONDS, LONGEST_MILLISECONDS, JITTER_MILLISECONDS = 6, 50, 5000, 200
+DIAL_SECONDS = 5.0
 NOT_TO_BE_SET = ("42K0I", "46110")
 """SQLSTATEs of a setting that a session cannot change."""
 DENIED = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
@@ -114,9 +116,9 @@ class ConnectSpark:
             raise LostError("There is no session on a Spark Connect server.")
         seat = self._seats.get(slot)
         if seat is None or seat.is_worn:
-            self._seats[slot] = ConnectSeat(self._open(self._address), is_hoarded=bool(self._refused))
             if seat is not None:
                 seat.end()
+            self._seats[slot] = ConnectSeat(self._open(self._address), is_hoarded=bool(self._refused))
         return self._seats[slot]
 
     def complaint(self) -> str | None:
@@ -143,12 +145,13 @@ class ConnectSpark:
     def _open(self, address: master.Address) -> "SparkSession":
         from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - slow to import
 
+        _dial(address)
+        session = SparkSession.builder.channelBuilder(Channel(address, self._token)).create()
         try:
-            builder = SparkSession.builder.channelBuilder(Channel(address, self._token))
-            session = builder.create()
             session.client.set_retry_policies([_policy()])
             self._set(session)
-        except (*BROKEN_CALL, grpc.RpcError) as problem:
+        except (CannotStartError, *BROKEN_CALL, grpc.RpcError) as problem:
+            _let_go(session)  # pyspark would take it for the one that all may use
             raise _explained(address, problem) from problem
         return session
 
@@ -178,6 +181,17 @@ class ConnectSpark:
                     "The Spark Connect server refuses %s, which we set for speed: %s", name, first_line(problem)
                 )
             self._refused.add(name)
+
+
+def _dial(address: master.Address) -> None:
+    """Find out at once that nobody listens: gRPC would try again and again, and there may be another server."""
+    try:
+        socket.create_connection((address.host.strip("[]"), address.port), timeout=DIAL_SECONDS).close()
+    except OSError as problem:
+        raise CannotStartError(
+            f"No Spark Connect server is reached at {address.endpoint}: {problem.strerror or problem}.",
+            is_permanent=False,
+        ) from problem
 
 
 def _policy() -> "RetryPolicy":
