@@ -8,18 +8,21 @@ either `finish()` or `abandon()`; so does `penstock_worker.testing`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from penstock_worker.api.exceptions import Retry
-from penstock_worker.api.rejections import Rejections
+from penstock_worker.api.parsing import KEPT, Format, Parsed, Wanted, schema_of
+from penstock_worker.api.rejections import Rejections, reasons_in
+from penstock_worker.api.session import is_frame
 from penstock_worker.exchange.columns import OUTGOING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from penstock_worker.exchange.records import Handed
     from penstock_worker.policy.outcome import Rejection
@@ -46,6 +49,7 @@ class Batch:
         self._spark = spark
         self._deadline = deadline
         self._rejections = Rejections(handed.ranges)
+        self._parsed: list[Parsed] = []
 
     @property
     def id(self) -> str:
@@ -103,9 +107,50 @@ class Batch:
         """The session that the DataFrame is of."""
         return self._spark
 
-    def reject(self, messages: Iterable[int], reason: str) -> None:
-        """Put these messages into the dead letters, with the reason, once the function has returned."""
-        self._rejections.add_all(messages, reason)
+    def parse(
+        self,
+        df: DataFrame,
+        schema: str | StructType,
+        format: Format = "json",  # noqa: A002 - Spark's word for it
+        *,
+        keep: Sequence[str] = KEPT,
+        into: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> DataFrame:
+        """Return the messages whose payload fits the schema, as columns; the others are rejected, each with a reason.
+
+        Never fails for a row. A field that is missing is null, and makes the message bad only if the schema says NOT
+        NULL. The columns in `keep` stay beside the fields, so that each row can be traced and rejected; `into` puts
+        the fields into one struct column instead. `options` are Spark's for the format, such as timestampFormat.
+
+        Bad rows are told while your own job reads the frame: that costs no job. Only if it did not read all of it (you
+        filtered before parsing, or took a few rows), the rows are parsed once more after the function.
+        """
+        wanted = Wanted(
+            schema=schema_of(schema, self._spark), format=format, keep=keep, into=into, options=options or {}
+        )
+        parsed = Parsed(df, wanted)
+        self._parsed.append(parsed)
+        return parsed.rows()
+
+    @property
+    def rejected(self) -> dict[int, str]:
+        """The messages rejected so far, by sequence. Before your own job over parsed rows this costs a job."""
+        self._settle_parsed()
+        return {rejection.sequence: rejection.reason for rejection in self._rejections.listed()}
+
+    def reject(self, messages: DataFrame | Iterable[int], reason: str | Column) -> None:
+        """Put these messages into the dead letters, with the reason, once the function has returned.
+
+        Give sequences, or a frame with the column seq, which is read at once; then the reason may be one of its
+        columns. They are not taken out of any frame of yours.
+        """
+        if is_frame(messages):
+            self._rejections.add(reasons_in(messages, reason))
+        elif isinstance(reason, str):
+            self._rejections.add_all(cast("Iterable[int]", messages), reason)
+        else:
+            raise TypeError("A reason that is a column goes with a DataFrame: give a text for sequences.")
 
     def retry(self, after_seconds: float | None = None, reason: str = "asked for by the code") -> NoReturn:
         """End this run here, and have all of the batch tried again."""
@@ -113,7 +158,13 @@ class Batch:
 
     def finish(self) -> Finished:
         """Make good what the function asked for, now that it has returned: for its caller."""
+        self._settle_parsed()
         return Finished(self._rejections.listed(), OUTGOING.empty_table())
 
     def abandon(self) -> None:
         """Drop what was staged, now that the function has failed or was cancelled: for its caller."""
+
+    def _settle_parsed(self) -> None:
+        while self._parsed:
+            self._rejections.add(self._parsed[-1].refused(self.count))
+            self._parsed.pop()

@@ -1,13 +1,21 @@
 """The messages of one batch that its code refuses, each once and with the first reason given.
 
-Knows the batch's ranges. Does not know Spark, nor what becomes of what is refused.
+Knows the batch's ranges, and how a frame names messages. Does not know what becomes of what is refused.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
 
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from penstock_worker.api.session import functions
 from penstock_worker.policy.outcome import Rejection
 from penstock_worker.policy.ranges import Range, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
 
 
 class Rejections:
@@ -39,3 +47,15 @@ class Rejections:
     def _holds(self, sequence: int) -> bool:
         index = bisect_right(self._firsts, sequence) - 1
         return index >= 0 and sequence <= self._ranges[index][1]
+
+
+def reasons_in(df: DataFrame, reason: str | Column) -> dict[int, str]:
+    """Read sequences and reasons from a frame."""
+    if "seq" not in df.columns:
+        raise ValueError(
+            "The DataFrame to reject has no column seq, which names the messages: keep it through your transformations."
+        )
+    f = functions(df.sparkSession)
+    column = f.lit(reason) if isinstance(reason, str) else reason
+    told = df.select(f.col("seq"), column.cast("string").alias("reason")).distinct().collect()
+    return {row["seq"]: row["reason"] or "No reason was given." for row in told}

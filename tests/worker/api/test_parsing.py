@@ -1,0 +1,198 @@
+"""parse() never fails for a row, tells every bad one with a reason, and costs no job of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock_worker.testing import Message, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock_worker.api import Batch
+    from penstock_worker.testing import Process
+
+SCHEMA = "id BIGINT NOT NULL, region STRING, amount DOUBLE"
+GOOD = {"id": 1, "region": "north", "amount": 2.5}
+BAD: dict[str, tuple[object, str]] = {
+    "no JSON": ("pardon", "The payload is not JSON of the schema: pardon"),
+    "cut off": ('{"id": 1, "reg', "The payload is not JSON of the schema: "),
+    "empty": (b"", "The payload is empty."),
+    "white space": (b"  ", "The payload is empty."),
+    "null": ("null", "The payload is not JSON of the schema: null"),
+    "a list": ([GOOD, GOOD], "The payload is not JSON of the schema: [{"),
+    "a number": ("7", "The payload is not JSON of the schema: 7"),
+    "wrong type": ({**GOOD, "amount": "much"}, "amount is not double: much"),
+    "two wrong types": ({"id": "x", "amount": "y"}, "id is not bigint: x; amount is not double: y"),
+    "too large": ({**GOOD, "id": 1 << 70}, "id is not bigint: 1180591620717411303424"),
+    "missing": ({"region": "north"}, "id is missing."),
+    "null where it must not be": ({"id": None}, "id is missing."),
+    "not UTF-8": (b'{"id": 1, "region": "\xff\xfe"}', "The payload is not UTF-8."),
+}
+
+
+@pytest.fixture(params=["classic", "connect"])
+def session(request: pytest.FixtureRequest) -> SparkSession:
+    """Each of the two kinds of session."""
+    session: SparkSession = request.getfixturevalue("spark" if request.param == "classic" else "connect_session")
+    return session
+
+
+def parsed_into(
+    rows: list[dict[str, Any]],
+    **how: Any,  # noqa: ANN401 - passed on
+) -> Callable[[DataFrame, Batch], None]:
+    """Return a process that parses and reads all of it, as a job that writes would."""
+
+    def process(df: DataFrame, batch: Batch) -> None:
+        rows.extend(row.asDict() for row in batch.parse(df, SCHEMA, **how).collect())
+
+    return process
+
+
+def test_good_rows_become_columns_and_bad_ones_are_rejected_each_with_its_reason(session: SparkSession) -> None:
+    rows: list[dict[str, Any]] = []
+    payloads = [payload for payload, _ in BAD.values()]
+    result = run(parsed_into(rows), [GOOD, *payloads, {"id": 2}], spark=session)
+    assert [(row["id"], row["region"], row["amount"]) for row in rows] == [(1, "north", 2.5), (2, None, None)]
+    assert [row["seq"] for row in rows] == [1, len(BAD) + 2]
+    wrong = {
+        name: result.rejected.get(sequence)
+        for sequence, (name, (_, reason)) in enumerate(BAD.items(), 2)
+        if not result.rejected.get(sequence, "").startswith(reason)
+    }
+    assert not wrong
+    assert len(result.rejected) == len(BAD)
+
+
+def read_nothing(df: DataFrame, batch: Batch) -> None:
+    batch.parse(df, SCHEMA)
+
+
+def read_one_row(df: DataFrame, batch: Batch) -> None:
+    batch.parse(df, SCHEMA).take(1)
+
+
+def read_what_a_join_with_nothing_leaves(df: DataFrame, batch: Batch) -> None:
+    orders = batch.parse(df, SCHEMA)
+    assert orders.join(orders.where("id IS NULL").select("id"), "id").count() == 0
+
+
+def read_half_of_it_first(df: DataFrame, batch: Batch) -> None:
+    batch.parse(df.where("seq <= 2"), SCHEMA).count()
+    batch.parse(df.where("seq > 2"), SCHEMA).count()
+
+
+def read_it_twice(df: DataFrame, batch: Batch) -> None:
+    orders = batch.parse(df, SCHEMA)
+    assert (orders.count(), orders.union(orders).count()) == (2, 4)
+
+
+def ask_before_reading(df: DataFrame, batch: Batch) -> None:
+    batch.parse(df, SCHEMA)
+    assert sorted(batch.rejected) == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        read_nothing,
+        read_one_row,
+        read_what_a_join_with_nothing_leaves,
+        read_half_of_it_first,
+        read_it_twice,
+        ask_before_reading,
+    ],
+)
+def test_whatever_the_function_reads_of_its_rows_every_bad_one_is_rejected(
+    process: Process, session: SparkSession
+) -> None:
+    assert sorted(run(process, ["bad", GOOD, "bad", GOOD], spark=session).rejected) == [1, 3]
+
+
+def test_telling_bad_rows_costs_no_job_where_the_function_reads_all_rows(spark: SparkSession) -> None:
+    context = spark.sparkContext
+    jobs = []
+
+    def process(df: DataFrame, batch: Batch) -> None:
+        context.setJobGroup(batch.id, "parse")
+        batch.parse(df, SCHEMA).write.format("noop").mode("overwrite").save()
+        jobs.append(len(context.statusTracker().getJobIdsForGroup(batch.id)))
+        assert len(batch.rejected) == 2
+        jobs.append(len(context.statusTracker().getJobIdsForGroup(batch.id)))
+
+    run(process, [GOOD, "bad", "worse"], spark=spark)
+    assert jobs == [1, 1]
+
+
+def test_a_whole_batch_of_bad_rows_is_told_without_one_good_row(spark: SparkSession) -> None:
+    rows: list[dict[str, Any]] = []
+    result = run(parsed_into(rows), [f"bad {number}" for number in range(3000)], spark=spark)
+    assert not rows
+    assert list(result.rejected) == list(range(1, 3001))
+
+
+def test_the_columns_that_stay_can_be_chosen_and_the_fields_put_into_one(spark: SparkSession) -> None:
+    rows: list[dict[str, Any]] = []
+    run(parsed_into(rows, keep=("seq", "delivered"), into="order"), [Message(GOOD, delivered=2)], spark=spark)
+    assert [{**row, "order": row["order"].asDict()} for row in rows] == [{"order": GOOD, "seq": 1, "delivered": 2}]
+
+
+def test_a_field_of_the_same_name_as_a_column_that_stays_is_refused_with_a_way_out(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match=r'have a column timestamp: .*keep=\("stream", "seq"\).* into="message"'):
+        run(lambda df, batch: batch.parse(df, "Timestamp STRING"), [GOOD], spark=spark)
+
+
+def test_a_frame_that_lost_its_payload_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match="has no column data: parse what `process` was given"):
+        run(lambda df, batch: batch.parse(df.drop("data"), SCHEMA), [GOOD], spark=spark)
+
+
+def test_an_unknown_format_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match="cannot be parsed as xml: the formats are json and csv"):
+        run(lambda df, batch: batch.parse(df, SCHEMA, "xml"), [GOOD], spark=spark)  # type: ignore[arg-type]
+
+
+def test_lines_of_csv_are_parsed_as_well(session: SparkSession) -> None:
+    rows: list[dict[str, Any]] = []
+    payloads = ["7,north,2.5", "x,north,2.5", ",east,1", "8|south|3"]
+    result = run(parsed_into(rows, format="csv"), payloads, spark=session)
+    assert [(row["id"], row["region"], row["amount"]) for row in rows] == [(7, "north", 2.5)]
+    assert result.rejected == {
+        2: "The payload is not CSV of the schema: x,north,2.5",
+        3: "id is missing.",
+        4: "The payload is not CSV of the schema: 8|south|3",
+    }
+
+
+def test_options_of_the_format_are_sparks_own(spark: SparkSession) -> None:
+    rows: list[dict[str, Any]] = []
+    run(parsed_into(rows, format="csv", options={"sep": "|"}), ["8|south|3"], spark=spark)
+    assert [row["id"] for row in rows] == [8]
+
+
+def test_a_schema_may_be_nested_and_given_as_a_type(session: SparkSession) -> None:
+    from pyspark.sql.types import ArrayType, LongType, StructField, StructType  # noqa: PLC0415 - slow to import
+
+    items = StructType([StructField("items", ArrayType(StructType([StructField("id", LongType())])), nullable=False)])
+    found: list[Any] = []
+
+    def process(df: DataFrame, batch: Batch) -> None:
+        found.extend(batch.parse(df, items).selectExpr("seq", "inline(items)").collect())
+
+    result = run(process, [{"items": [{"id": 4}, {"id": 5}]}, {"items": [{"id": "x"}]}, {}], spark=session)
+    assert [tuple(row) for row in found] == [(1, 4), (1, 5)]
+    assert sorted(result.rejected) == [2, 3]
+
+
+def test_a_field_whose_name_needs_quoting_is_named_in_the_reason(spark: SparkSession) -> None:
+    result = run(
+        lambda df, batch: batch.parse(df, "`net.amount` DOUBLE, `the id` BIGINT").count(),
+        [{"net.amount": "x"}, {"the id": []}],
+        spark=spark,
+    )
+    assert result.rejected == {1: "net.amount is not double: x", 2: "the id is not bigint: []"}
