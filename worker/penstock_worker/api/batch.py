@@ -10,17 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, cast
 
+import pyarrow as pa
+
 from penstock_worker.api.exceptions import Retry
 from penstock_worker.api.parsing import KEPT, Format, Parsed, Wanted, schema_of
 from penstock_worker.api.rejections import Rejections, reasons_in
+from penstock_worker.api.sending import outgoing, with_ids
 from penstock_worker.api.session import is_frame
+from penstock_worker.api.staging import StagedFiles
+from penstock_worker.api.tokens import delta_options, iceberg_options, in_iceberg
 from penstock_worker.exchange.columns import OUTGOING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -50,6 +54,8 @@ class Batch:
         self._deadline = deadline
         self._rejections = Rejections(handed.ranges)
         self._parsed: list[Parsed] = []
+        self._files = StagedFiles(spark, self.id)
+        self._outgoing: list[pa.Table] = []
 
     @property
     def id(self) -> str:
@@ -156,13 +162,63 @@ class Batch:
         """End this run here, and have all of the batch tried again."""
         raise Retry(reason, after_seconds=after_seconds)
 
+    def path(self, base: str) -> str:
+        """Return a folder to write files to; they appear as BASE/batch=ID in one step once the function has returned.
+
+        Each base has one folder, to be written once. If the place is taken, an earlier attempt at this batch has
+        published: its files stay, and these are dropped. So write what depends on the batch alone.
+        """
+        return self._files.folder(base)
+
+    def delta(self, name: str = "") -> dict[str, str]:
+        """Return options by which an append to a Delta table is made once, however often the batch is run.
+
+        For `df.write.format("delta").options(**batch.delta())`. Give names where a batch writes to one table twice.
+        """
+        return delta_options(self.id, name)
+
+    def iceberg(self) -> dict[str, str]:
+        """Return options by which an Iceberg snapshot says of which batch it is, for `already_done(iceberg=…)`."""
+        return iceberg_options(self.id)
+
+    def already_done(self, *, path: str | None = None, iceberg: str | None = None) -> bool:
+        """Tell whether a sink has this batch from an earlier attempt: files under a base, or an Iceberg table.
+
+        Of two attempts that overlap, both may be told no: for tables where that matters, MERGE on stream and seq.
+        """
+        if path is not None:
+            return self._files.published(path)
+        if iceberg is not None:
+            return in_iceberg(self._spark, iceberg, self.id)
+        raise TypeError("Say which sink is asked: already_done(path=…) or already_done(iceberg=…).")
+
+    def send(
+        self,
+        df: DataFrame,
+        subject: str | Column,
+        data: str | Column | None = None,
+        *,
+        headers: Column | None = None,
+    ) -> int:
+        """Have rows published as messages before the batch is settled, and return how many; the frame is read at once.
+
+        The payload is the column `data` names, or else JSON of all columns but the batch's own. Each message has an
+        id by which JetStream takes it once within the stream's duplicate window: of the row's seq where the frame has
+        that column, else of the batch and the content.
+        """
+        rows = outgoing(df, subject, data, headers)
+        self._outgoing.append(with_ids(rows, f"{self.stream}:{self.consumer}", self.id, len(self._outgoing)))
+        return len(rows)
+
     def finish(self) -> Finished:
         """Make good what the function asked for, now that it has returned: for its caller."""
         self._settle_parsed()
-        return Finished(self._rejections.listed(), OUTGOING.empty_table())
+        self._files.publish()
+        return Finished(self._rejections.listed(), pa.concat_tables([OUTGOING.empty_table(), *self._outgoing]))
 
     def abandon(self) -> None:
         """Drop what was staged, now that the function has failed or was cancelled: for its caller."""
+        self._files.drop()
 
     def _settle_parsed(self) -> None:
         while self._parsed:

@@ -1,0 +1,143 @@
+"""Files of a batch appear in one step, once, whatever happens to the attempts that write them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock_worker.api.staging import StagedFiles
+from penstock_worker.api.stores import HadoopFiles, LocalFiles, PublishError, store_of
+from penstock_worker.testing import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock_worker.api import Batch
+    from penstock_worker.api.stores import Store
+
+ORDERS = [{"id": number} for number in range(10)]
+OVERLAPS = 5
+
+
+def write(base: Path, df: DataFrame, batch: Batch) -> None:
+    batch.parse(df, "id BIGINT").write.parquet(batch.path(str(base)))
+
+
+@pytest.mark.parametrize("kind", ["spark", "connect_session"])
+def test_files_appear_when_the_function_has_returned_in_a_folder_named_by_the_batch(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    spark: SparkSession = request.getfixturevalue(kind)
+    base = tmp_path / "with space" / "orders"
+    before: list[int] = []
+
+    def process(df: DataFrame, batch: Batch) -> str:
+        write(base, df, batch)
+        before.append(len(list(base.glob("[!_]*"))))
+        assert not batch.already_done(path=str(base))
+        return batch.id
+
+    name = run(process, ORDERS, spark=spark).returned
+    assert before == [0]
+    rows = spark.read.parquet(str(base)).collect()
+    assert sorted(row["id"] for row in rows) == list(range(10))
+    assert {row["batch"] for row in rows} == {name}
+    assert not list((base / "_penstock").iterdir())
+
+
+def test_a_batch_that_is_run_again_leaves_the_files_of_the_first_time(spark: SparkSession, tmp_path: Path) -> None:
+    run(lambda df, batch: write(tmp_path, df, batch), ORDERS, spark=spark)
+    first = sorted(tmp_path.rglob("*.parquet"))
+
+    def again(df: DataFrame, batch: Batch) -> bool:
+        write(tmp_path, df, batch)
+        return batch.already_done(path=str(tmp_path))
+
+    assert run(again, ORDERS, spark=spark).returned
+    assert sorted(tmp_path.rglob("*.parquet")) == first
+    assert not list((tmp_path / "_penstock").iterdir())
+
+
+def test_what_a_failing_function_wrote_is_removed(spark: SparkSession, tmp_path: Path) -> None:
+    def process(df: DataFrame, batch: Batch) -> None:
+        write(tmp_path, df, batch)
+        raise KeyError("a bug")
+
+    with pytest.raises(KeyError):
+        run(process, ORDERS, spark=spark)
+    assert not [found for found in tmp_path.rglob("*") if found.is_file()]
+
+
+def test_attempts_that_overlap_leave_each_row_once(spark: SparkSession, tmp_path: Path) -> None:
+    """A zombie and its successor write and publish at the same time, and both are told that all is well."""
+    for overlap in range(OVERLAPS):
+        base = tmp_path / str(overlap)
+        start, finish = Barrier(2), Barrier(2)
+
+        def process(
+            df: DataFrame, batch: Batch, base: Path = base, gates: tuple[Barrier, Barrier] = (start, finish)
+        ) -> None:
+            gates[0].wait(60)
+            write(base, df, batch)
+            gates[1].wait(60)
+
+        with ThreadPoolExecutor(2) as pool:
+            attempts = [pool.submit(run, process, ORDERS, spark=spark) for _ in range(2)]
+            for attempt in attempts:
+                attempt.result()
+        assert sorted(row["id"] for row in spark.read.parquet(str(base)).collect()) == list(range(10))
+
+
+@pytest.mark.parametrize("kind", ["local", "hadoop"])
+def test_of_many_attempts_that_publish_at_once_one_does_and_all_others_are_told(
+    kind: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Hadoop's own local files rename in two steps, so there the attempts come one after the other."""
+    store: Store = HadoopFiles(spark, f"file://{tmp_path}") if kind == "hadoop" else LocalFiles()
+    for number in range(8):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "part").write_text(str(number))
+    with ThreadPoolExecutor(1 if kind == "hadoop" else 8) as pool:
+        places = [f"file://{tmp_path}/{number}" for number in range(8)]
+        moved = list(pool.map(lambda folder: store.move(folder, f"file://{tmp_path}/place"), places))
+    assert sorted(moved) == [False] * 7 + [True]
+    assert [found.name for found in (tmp_path / "place").iterdir()] == ["part"]
+    assert store.exists(f"file://{tmp_path}/place")
+    store.remove(f"file://{tmp_path}/place")
+    store.remove(f"file://{tmp_path}/place")
+    assert not store.exists(f"file://{tmp_path}/place")
+    with pytest.raises(PublishError, match="Nothing was written"):
+        store.move(f"file://{tmp_path}/nowhere", f"file://{tmp_path}/place")
+
+
+def test_an_attempt_whose_files_are_gone_because_another_has_published_is_well(tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    assert not LocalFiles().move(f"file://{tmp_path}/gone", f"file://{tmp_path}/place")
+
+
+def test_a_path_that_nobody_wrote_to_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(PublishError, match=r"Nothing was written to .*\. Write to what batch\.path\(\) returned"):
+        run(lambda _, batch: batch.path(str(tmp_path)), ORDERS, spark=spark)
+
+
+def test_where_no_single_step_puts_files_in_place_the_error_says_what_to_do(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match=r"s3a has no rename .* batch\.delta\(\) or batch\.iceberg\(\)"):
+        run(lambda _, batch: batch.path("s3a://lake/orders"), ORDERS, spark=spark)
+
+
+def test_through_connect_a_file_system_of_the_server_is_refused(connect_session: SparkSession) -> None:
+    with pytest.raises(ValueError, match=r"through Spark Connect: .* use a classic master"):
+        store_of("hdfs://name/orders", connect_session)
+
+
+def test_the_name_of_a_batch_is_safe_in_a_path(spark: SparkSession, tmp_path: Path) -> None:
+    """A stream may be called almost anything; the reader sees the name as it is."""
+    files = StagedFiles(spark, "50%=half é.etl.1-2")
+    spark.range(3).write.parquet(files.folder(str(tmp_path)))
+    files.publish()
+    assert {row["batch"] for row in spark.read.parquet(str(tmp_path)).collect()} == {"50%=half é.etl.1-2"}

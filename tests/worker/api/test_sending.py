@@ -1,0 +1,107 @@
+"""Rows that are sent become messages whose ids are the same whenever the batch is run again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock_worker.testing import Message, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock_worker.api import Batch
+    from penstock_worker.testing import Process
+
+ORDERS = [{"id": number, "region": ("north", "south")[number % 2]} for number in range(6)]
+
+
+@pytest.fixture(params=["spark", "connect_session"])
+def session(request: pytest.FixtureRequest) -> SparkSession:
+    """Each of the two kinds of session."""
+    session: SparkSession = request.getfixturevalue(request.param)
+    return session
+
+
+def test_rows_become_json_without_the_batchs_own_columns_each_named_by_its_message(session: SparkSession) -> None:
+    def process(df: DataFrame, batch: Batch) -> None:
+        assert batch.send(batch.parse(df, "id BIGINT, region STRING"), "seen.orders") == 6
+
+    sent = run(process, ORDERS, spark=session, stream="S", consumer="c").sent
+    assert {message.subject for message in sent} == {"seen.orders"}
+    assert sorted((message.message_id, message.json()["id"]) for message in sent) == [
+        (f"S:c:0:{number + 1}", number) for number in range(6)
+    ]
+    assert sent[0].json().keys() == {"id", "region"}
+
+
+def totals(df: DataFrame, batch: Batch) -> None:
+    orders = batch.parse(df, "id BIGINT, region STRING")
+    rows = orders.groupBy("region").count().selectExpr("concat('totals.', region) AS to", "region", "count")
+    batch.send(rows.drop("to"), "all")
+    batch.send(rows, rows["to"])
+
+
+def test_ids_of_what_is_of_the_whole_batch_are_the_same_when_it_is_run_again(session: SparkSession) -> None:
+    first, second = (run(totals, ORDERS, spark=session, attempt=attempt).sent for attempt in (1, 2))
+    assert {message.subject for message in first} == {"all", "totals.north", "totals.south"}
+    assert sorted(map(repr, first)) == sorted(map(repr, second))
+    assert len({message.message_id for message in first}) == 4
+
+
+def test_ids_of_single_messages_outlive_a_batch_that_is_put_together_anew(spark: SparkSession) -> None:
+    def process(df: DataFrame, batch: Batch) -> None:
+        batch.send(df, df["subject"], "data")
+
+    first = run(process, [Message("a", seq=3), Message("b", seq=4)], spark=spark).sent
+    second = run(process, [Message("b", seq=4), Message("c", seq=5)], spark=spark).sent
+    assert {message.message_id for message in first if message.data == b"b"} == {
+        message.message_id for message in second if message.data == b"b"
+    }
+
+
+def lines(order: str) -> Process:
+    """Return a process that sends three rows of each message, in an order."""
+
+    def process(df: DataFrame, batch: Batch) -> None:
+        rows = df.selectExpr("seq", "explode(array('x', 'y', 'y')) AS line").orderBy(order)
+        batch.send(rows, "lines")
+
+    return process
+
+
+def test_several_rows_of_one_message_have_ids_of_their_own_in_any_order(spark: SparkSession) -> None:
+    first, second = (run(lines(order), ["m"], spark=spark).sent for order in ("line", "seq"))
+    assert len({message.message_id for message in first}) == 3
+    assert sorted(map(repr, first)) == sorted(map(repr, second))
+
+
+def test_payload_and_headers_can_be_columns(session: SparkSession) -> None:
+    def process(df: DataFrame, batch: Batch) -> None:
+        batch.send(df, df["subject"], "data", headers=df["headers"])
+
+    (sent,) = run(process, [Message(b"\xff\x00", "a.b", {"K": ["1", "2"]})], spark=session).sent
+    assert (sent.subject, sent.data, sent.headers) == ("a.b", b"\xff\x00", {"K": ["1", "2"]})
+
+
+@pytest.mark.parametrize(
+    ("subject", "data", "said"),
+    [
+        ("'a b'", "data", "'a b' is no subject to send to"),
+        ("'a.*'", "data", "is no subject to send to: .* a wildcard"),
+        ("''", "data", "'' is no subject to send to"),
+        ("CAST(NULL AS STRING)", "data", r"has no subject \(message 1\)"),
+        ("'a'", "nothing", r"has no data \(message 1\): filter it"),
+        ("'a'", None, "no column besides the batch's own"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_before_anything_is(
+    subject: str, data: str | None, said: str, spark: SparkSession
+) -> None:
+    def process(df: DataFrame, batch: Batch) -> None:
+        rows = df.selectExpr("*", f"{subject} AS to", "CAST(NULL AS BINARY) AS nothing")
+        batch.send(rows if data else df.select("subject", "seq"), rows["to"] if data else "a", data)
+
+    with pytest.raises(ValueError, match=said):
+        run(process, ["m"], spark=spark)

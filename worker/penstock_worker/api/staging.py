@@ -1,0 +1,77 @@
+"""Files of a batch: written beside their place, and put there in one step once the function has returned.
+
+Knows where files are staged, and that a place that is taken is taken by an earlier attempt at this very batch: then its
+files stay, and ours are dropped. So two attempts that overlap leave one result. Which store can do the step, and how,
+is the business of stores.py. Does not know what the files hold.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock_worker.api.stores import address_of, store_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock_worker.api.stores import Store
+
+STAGING = "_penstock"
+"""Spark, Hive and others do not read what is in a folder whose name begins so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """One folder of one batch."""
+
+    store: Store
+    folder: str
+    """Of this attempt alone."""
+    place: str
+    """Where readers find it."""
+
+
+class StagedFiles:
+    """All folders that one run of a batch writes."""
+
+    def __init__(self, spark: SparkSession, batch_id: str) -> None:
+        self._spark = spark
+        self._name = "batch=" + as_partition(batch_id)
+        self._attempt = uuid.uuid4().hex
+        self._staged: dict[str, Staged] = {}
+
+    def folder(self, base: str) -> str:
+        """Return where to write what is to be published under the base; the same folder for the same base."""
+        base = address_of(base)
+        if base not in self._staged:
+            store = store_of(base, self._spark)
+            folder = posixpath.join(base, STAGING, self._name, self._attempt)
+            self._staged[base] = Staged(store, folder, posixpath.join(base, self._name))
+        return self._staged[base].folder
+
+    def published(self, base: str) -> bool:
+        """Tell whether an attempt at this batch has published under the base."""
+        base = address_of(base)
+        return store_of(base, self._spark).exists(posixpath.join(base, self._name))
+
+    def publish(self) -> None:
+        """Put everything in its place, and remove what is staged of this batch by anybody: it is published."""
+        for staged in self._staged.values():
+            staged.store.move(staged.folder, staged.place)
+            staged.store.remove(posixpath.dirname(staged.folder))
+        self._staged.clear()
+
+    def drop(self) -> None:
+        """Remove what this run staged."""
+        for staged in self._staged.values():
+            staged.store.remove(staged.folder)
+        self._staged.clear()
+
+
+def as_partition(value: str) -> str:
+    """Return a value as it stands in the name of a partition's folder, by Hive's rule, so that readers see it whole."""
+    return re.sub(r"""[\x00-\x1f"#%'*/:=?\\{\[\]^\x7f]""", lambda found: f"%{ord(found[0]):02X}", value)
