@@ -108,7 +108,8 @@ def _innermost(signs: Sequence[Signs]) -> Signs:
 def _text(error: BaseException) -> str:
     """Return what it says; pyspark asks the JVM for that, which may be gone."""
     try:
-        return str(error)
+        details = getattr(error, "details", None)  # of gRPC, whose own text is a page
+        return str(details() if callable(details) else error).strip()
     except NO_ANSWER:
         return str(getattr(error, "_desc", "") or type(error).__name__)
 

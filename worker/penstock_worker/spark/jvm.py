@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 import pyspark
 
@@ -24,7 +25,8 @@ from penstock_worker.spark.problems import CannotStartError
 START_SECONDS = 120
 PAUSE_SECONDS = 0.02
 """Between two looks for the file: pyspark itself looks ten times a second."""
-LINES_KEPT = 60
+LINES_KEPT, LINES_TOLD = 60, 3
+NOISE = ("at ", "WARNING:", "Using Spark's", "Setting default log level", "To adjust logging level")
 END_SECONDS = 10
 PLAIN = frozenset(map(ord, string.ascii_letters + string.digits + "._-/"))
 
@@ -38,10 +40,10 @@ class Jvm:
         command, environment = _command(folder, settings), _environment(folder, settings, self._connection)
         # Its end of our pipe closes when we die, however we die: then it ends as well. A session of its own keeps
         # Ctrl-C from it: what runs there is to be finished.
-        self._process = subprocess.Popen(
+        self._process = process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         )
-        self._relay = threading.Thread(target=self._pass_on, name="jvm-log", daemon=True)
+        self._relay = threading.Thread(target=self._pass_on, args=(process.stderr,), name="jvm-log", daemon=True)
         self._relay.start()
 
     @property
@@ -96,20 +98,27 @@ class Jvm:
             time.sleep(PAUSE_SECONDS)
         return _read_address(self._connection)
 
-    def _pass_on(self) -> None:
-        for line in self._process.stderr or ():
-            text = line.decode(errors="replace")
-            self._said.append(text.rstrip())
-            sys.stderr.write(text)
-            sys.stderr.flush()
+    def _pass_on(self, said: IO[bytes]) -> None:
+        """Show what it says on our own standard error, and remember the last of it."""
+        with said:
+            for line in said:
+                text = line.decode(errors="replace")
+                self._said.append(text.rstrip())
+                sys.stderr.write(text)
+                sys.stderr.flush()
 
 
 def _command(folder: Path, settings: Mapping[str, str]) -> list[str]:
+    launcher = Path(_spark_home()) / "bin" / "spark-submit"
+    return [str(launcher), "--properties-file", str(write_settings(folder, settings)), "pyspark-shell"]
+
+
+def write_settings(folder: Path, settings: Mapping[str, str]) -> Path:
+    """Write Spark's settings into a file that only we may read, as some are secrets."""
     file = folder / "spark.properties"
     file.touch(mode=0o600)
     file.write_text("".join(f"{_escaped(name)}={_escaped(value)}\n" for name, value in settings.items()))
-    launcher = Path(_spark_home()) / "bin" / "spark-submit"
-    return [str(launcher), "--properties-file", str(file), "pyspark-shell"]
+    return file
 
 
 def _escaped(text: str) -> str:
@@ -144,7 +153,7 @@ def _read_address(file: Path) -> tuple[int, str]:
 
 
 def _reason(said: deque[str]) -> str:
-    """Return the line that tells most: what an exception says, else the last."""
-    lines = [line for line in said if line and not line.startswith("\tat ")]
-    telling = [line for line in lines if "Exception" in line or "Error" in line]
-    return (telling or lines or ["it said nothing."])[-1].strip()
+    """Return what tells most: an exception's own line, else the first of what it said."""
+    lines = [line.strip() for line in said if line.strip() and not line.strip().startswith(NOISE)]
+    exceptions = [line for line in lines if "Exception: " in line or line.startswith("Exception in thread")]
+    return exceptions[-1] if exceptions else " ".join(lines[:LINES_TOLD]) or "it said nothing."

@@ -1,0 +1,45 @@
+"""What Spark's launcher is given, and what is said of a JVM that does not start."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from penstock_worker.spark import jvm
+from penstock_worker.spark.java import find_java
+from penstock_worker.spark.problems import CannotStartError
+
+SHOW = """
+import java.io.*; import java.nio.charset.*; import java.util.*;
+class Show {
+  public static void main(String[] names) throws Exception {
+    Properties read = new Properties();
+    read.load(new FileInputStream(names[0]));
+    System.out.write(read.getProperty("spark.text").getBytes(StandardCharsets.UTF_8));
+    System.out.flush();
+  }
+}
+"""
+
+
+def test_any_text_of_a_setting_reaches_java_as_it_is(tmp_path: Path) -> None:
+    text = " a=b:c#d!\\ 'e\"\n\té€𝄞"
+    file = jvm.write_settings(tmp_path, {"spark.text": text})
+    program = tmp_path / "Show.java"
+    program.write_text(SHOW)
+    java = find_java(tmp_path / "java").home / "bin" / "java"
+    read = subprocess.run([java, program, file], capture_output=True, check=True).stdout
+    assert read.decode() == text
+
+
+def test_settings_may_hold_secrets_and_are_ours_alone_to_read(tmp_path: Path) -> None:
+    file = jvm.write_settings(tmp_path, {"spark.hadoop.fs.s3a.secret.key": "secret"})
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_jvm_that_does_not_start_is_told_with_its_own_words(tmp_path: Path) -> None:
+    started = jvm.Jvm(tmp_path, {"spark.driver.memory": "much", "spark.master": "local"})
+    with pytest.raises(CannotStartError, match=r"exit code 1: .*much") as problem:
+        started.attach()
+    assert problem.value.is_permanent
+    started.end()
