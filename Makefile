@@ -5,7 +5,7 @@ RUN = .venv/bin/python
 ARGS ?=
 
 .DEFAULT_GOAL = help
-.PHONY: help environment demo test e2e requirements check bench crds images lock clean
+.PHONY: help environment demo test test-sparks e2e requirements check bench crds images lock clean
 
 help: ## print what there is
 	@awk -F ':.*## ' '/^[a-z][^:]*:.*## / {sub("%", "NAME", $$1); printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -21,6 +21,9 @@ test: ## run the tests against real servers, under every Python found (PYTHONS="
 
 e2e: ## run the tests that need a whole cluster: one made here (root), or the one that KUBECONFIG names
 	@$(PYTHON) tools/test.py --e2e $(ARGS)
+
+test-sparks: ## run the driver's tests under each pyspark that it supports (ARGS="4.0 4.1 -- -k connect")
+	@$(PYTHON) tools/sparks.py $(ARGS)
 
 requirements: environment ## show which tests prove which requirement, and run them (ARGS="C-35 V-01", ARGS=--last)
 	@$(RUN) tools/requirements.py $(ARGS)
