@@ -86,7 +86,10 @@ class RunningDriver:
 
     def run(self, job: str, texts: tuple[str, ...] = ("a", "b"), **facts: object) -> Outcome:
         """Have a job done with a batch of its own."""
-        return self.client.run(handed(job, len(texts), **facts), rows(texts), timeout_seconds=LONG_SECONDS)
+        batch = handed(job, len(texts), **facts)
+        outcome = self.client.run(batch, rows(texts), timeout_seconds=LONG_SECONDS)
+        self.client.forget(batch.name)
+        return outcome
 
     def jvm(self) -> psutil.Process:
         (jvm,) = [child for child in self.children() if child.name() == "java"]

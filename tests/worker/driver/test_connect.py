@@ -1,5 +1,6 @@
 """A driver whose Spark is a Connect server: what differs there, and the server's death."""
 
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,13 +20,14 @@ TOKEN = "let-me-in"
 @pytest.fixture(scope="module")
 def server() -> Iterator[ConnectServer]:
     server = ConnectServer(run.current().new_folder("spark-connect-of-driver"), token=TOKEN)
+    server.program.env["PYSPARK_PYTHON"] = sys.executable  # else it runs functions in whatever python3 there is
     server.start()
     yield server
     server.program.kill()
 
 
 @pytest.fixture(scope="module")
-def running(server: ConnectServer) -> Iterator[RunningDriver]:
+def on_server(server: ConnectServer) -> Iterator[RunningDriver]:
     """A driver that has a token, and two servers to choose from, the first of which is not there."""
     token = run.current().new_folder("token") / "token"
     token.write_text(f"{TOKEN}\n")
@@ -36,9 +38,9 @@ def running(server: ConnectServer) -> Iterator[RunningDriver]:
 
 
 @pytest.fixture
-def driver(running: RunningDriver) -> RunningDriver:
-    running.wait_ready()
-    return running
+def driver(on_server: RunningDriver) -> RunningDriver:
+    on_server.wait_ready()
+    return on_server
 
 
 def test_a_batch_runs_and_functions_of_the_users_modules_go_along(driver: RunningDriver) -> None:

@@ -1,7 +1,6 @@
 """A driver's life: runs at once, cancelled, repeated, after a loss; each fault is real."""
 
 import signal
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import psutil
@@ -15,24 +14,6 @@ from tests.worker.driver.driving import LONG_SECONDS, START_SECONDS, RunningDriv
 
 pytestmark = [pytest.mark.timeout(2 * START_SECONDS), pytest.mark.xdist_group("driver-local")]
 TEXTS = ("a", "b")
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[RunningDriver]:
-    with RunningDriver() as driver:
-        yield driver
-
-
-@pytest.fixture
-def driver(running: RunningDriver) -> RunningDriver:
-    running.wait_ready()
-    return running
-
-
-@pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor() as pool:
-        yield pool
 
 
 def begin(pool: ThreadPoolExecutor, driver: RunningDriver, batch: Handed) -> "Future[Outcome]":

@@ -1,23 +1,16 @@
 """What a run comes to, by what the user's code does with real Spark."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from penstock_worker.exchange.client import DriverFaultError
 from penstock_worker.exchange.columns import COLUMNS
 from penstock_worker.policy.outcome import Rejection, Verdict
 from tests.worker.driver.driving import START_SECONDS, RunningDriver, handed, rows
 
 pytestmark = [pytest.mark.timeout(2 * START_SECONDS), pytest.mark.xdist_group("driver-local")]
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[RunningDriver]:
-    with RunningDriver() as driver:
-        driver.wait_ready()
-        yield driver
 
 
 def test_the_function_is_given_the_messages_as_they_are(driver: RunningDriver) -> None:
@@ -81,3 +74,25 @@ def test_the_users_settings_go_before_ours(driver: RunningDriver) -> None:
     batch = handed("settings_seen")
     driver.client.run(batch, rows(("a",)), timeout_seconds=START_SECONDS)
     assert (driver.jobs_folder / batch.name.batch_id).read_text() == repr(["UTC", "2", "ours"])
+
+
+def test_what_the_code_sends_is_fetched_until_it_is_forgotten(driver: RunningDriver) -> None:
+    batch = handed("send")
+    outcome = driver.client.run(batch, rows(("a", "b")), timeout_seconds=START_SECONDS)
+    assert (outcome.verdict, outcome.outgoing) == (Verdict.OK, 2)
+    table = driver.client.outgoing(batch.name, timeout_seconds=START_SECONDS)
+    assert sorted(table["data"].to_pylist()) == [b"a", b"b"]
+    driver.client.forget(batch.name)
+    with pytest.raises(DriverFaultError, match="is not known here"):
+        driver.client.outgoing(batch.name, timeout_seconds=START_SECONDS)
+
+
+def test_staged_files_are_published_before_the_outcome_is_told_and_dropped_after_a_failure(
+    driver: RunningDriver,
+) -> None:
+    base = driver.jobs_folder / "published"
+    assert driver.run("stage_and_fail").verdict is Verdict.TRANSIENT
+    assert list(base.rglob("*.parquet")) == []
+    batch = handed("publish_files")
+    driver.client.run(batch, rows(("a", "b")), timeout_seconds=START_SECONDS)
+    assert pq.read_table(base / f"batch={batch.name.batch_id}").num_rows == 2

@@ -181,6 +181,19 @@ def aggregate(df: DataFrame, _batch: Batch) -> None:
     df.groupBy("subject").count().collect()
 
 
+def send(df: DataFrame, batch: Batch) -> None:
+    batch.send(df, subject="out.x", data="data")
+
+
+def publish_files(df: DataFrame, batch: Batch) -> None:
+    df.write.parquet(batch.path(f"{folder()}/published"))
+
+
+def stage_and_fail(df: DataFrame, batch: Batch) -> None:
+    publish_files(df, batch)
+    raise Retry
+
+
 def process(df: DataFrame, batch: Batch) -> None:
     globals()[batch.stream](df, batch)
 
