@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from penstock_jetstream.errors import JetStreamError, UsageError
-from penstock_worker.engine import logs
+from penstock_worker import logs
 from penstock_worker.engine.ground import NotThereError, UnfitError
 from penstock_worker.engine.probes import CannotServeError
 from penstock_worker.engine.process import run
@@ -35,8 +35,9 @@ def main() -> None:
         sys.exit(_refused(f"{file} cannot be read: {problem.strerror}."))
     except MalformedError as problem:
         sys.exit(_refused(f"{file}: {problem}"))
-    logs.configure(group=settings.engine.group, worker=settings.engine.worker)
-    code = _run(settings)
+    logs.configure()
+    with logs.about(group=settings.engine.group, worker=settings.engine.worker):
+        code = _run(settings)
     logging.shutdown()
     os._exit(code)  # a thread that waits for a driver that hangs must not keep the process from ending
 

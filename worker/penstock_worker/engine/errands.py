@@ -72,7 +72,9 @@ class Errands:
                 if self.ledger is not None:
                     await self.ledger.delete(batch_id)
             except JetStreamError as problem:
-                logger.warning("A batch that is over stays in the ledger: %s", problem, extra={"batch": batch_id})
+                logger.warning(
+                    "A batch that is over stays in the ledger: %s", problem, extra={"facts": {"batch": batch_id}}
+                )
 
     def messages(self, asked: actions.PublishLetters) -> list[Rows]:
         """Return what letters are about."""

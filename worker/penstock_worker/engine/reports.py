@@ -39,11 +39,7 @@ class Reporter:
         self.standing.began(handed)
         logger.info(
             "A batch runs.",
-            extra={
-                "batch": handed.batch_id,
-                "ranges": as_text(handed.ranges)[:RANGES_LETTERS],
-                "messages": handed.count,
-            },
+            extra={"facts": _facts_of(handed)},
         )
 
     def report(self, report: Report) -> None:
@@ -53,7 +49,7 @@ class Reporter:
             self.metrics.ran(report.verdict, report.seconds)
         if report.note is Note.DRIVER_LOST:
             self.standing.runs.clear()
-        logger.log(self._level(report), "%s", _sentence(report), extra=_extra(report))
+        logger.log(self._level(report), "%s", _sentence(report), extra={"facts": _facts(report)})
 
     def _level(self, report: Report) -> int:
         if report.note is Note.ENDED and report.verdict != Verdict.OK:
@@ -66,10 +62,16 @@ def _sentence(report: Report) -> str:
     return f"{said}: {report.detail}" if report.detail else f"{said}."
 
 
-def _extra(report: Report) -> dict[str, object]:
-    return {
+def _facts_of(handed: HandOver) -> dict[str, object]:
+    ranges = as_text(handed.ranges)[:RANGES_LETTERS]
+    return {"batch": handed.batch_id, "ranges": ranges, "messages": handed.count, "run": handed.run}
+
+
+def _facts(report: Report) -> dict[str, object]:
+    facts = {
         "batch": report.batch_id,
         "verdict": report.verdict,
         "messages": report.messages,
         "seconds": round(report.seconds, 3),
     }
+    return {name: value for name, value in facts.items() if value}
