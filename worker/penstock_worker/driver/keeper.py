@@ -17,7 +17,7 @@ from penstock_worker.spark.problems import CannotStartError, LostError
 log = logging.getLogger(__name__)
 
 END_SECONDS = 10.0
-WATCH_SECONDS = 2.0
+WATCH_SECONDS = 1.0
 """Between two looks at a Spark that nobody complains of."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
 """Between two attempts to start a Spark that does not start at present; each pause is twice the one before."""

@@ -59,14 +59,7 @@ class Overseer:
                 self._to_cancel.set()
             for run in stopping:
                 self._end_if_hung(run, now)
-            self._runs.wait_changed(self._pause(now))
-
-    def _pause(self, now: float) -> float:
-        """Return how long nothing is due, unless a run begins or ends: then it is looked at once more."""
-        unfinished = self._runs.unfinished()
-        if any(run.stop is not None for run in unfinished):
-            return LOOK_SECONDS
-        return max(0.0, min((run.deadline - now for run in unfinished), default=threading.TIMEOUT_MAX))
+            self._runs.wait_changed(LOOK_SECONDS)
 
     def _end_if_hung(self, run: Run, now: float) -> None:
         verdict = run.stop
