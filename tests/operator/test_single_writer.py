@@ -4,29 +4,22 @@ Somebody edits a stream again and again, so that whoever leads has something to 
 of each request that it was asked, and which connection asked it.
 """
 
-import asyncio
 import contextlib
 import itertools
-import json
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
 
 import pytest
-from nats.aio.msg import Msg
 
 from tests.operator.running import RunningOperator
 from tests.operator.scene import Scene
 from tests.operator.test_replicas import START_SECONDS, relayed, replica
 from tests.testbed.kubernetes.access import Namespace
-from tests.testbed.nats.client import connection
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.relay import Relay
-from tests.testbed.nats.server import NatsServer
+from tests.testbed.nats.requests import Requests
 from tests.testbed.waiting import wait_until
 
-REQUESTS = "$JS.EVENT.ADVISORY.API"
 UPDATE = "$JS.API.STREAM.UPDATE.orders"
 OURS = "penstock operator"
 """How our connections' names begin."""
@@ -34,41 +27,15 @@ ENOUGH = 3
 """Corrections by one replica until the story goes on."""
 
 
-class Writers:
+class Writers(Requests):
     """The connection of each update that an operator asked the server for, in the server's order."""
 
-    def __init__(self, server: NatsServer) -> None:
-        self._server = server
-        self._loop = asyncio.new_event_loop()
-        self._listening = threading.Event()
-        self._ended = asyncio.Event()
-        self._seen: list[int] = []
-
-    def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._listen(),))
-        self._thread.start()
-        assert self._listening.wait(START_SECONDS)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._ended.set)
-        self._thread.join()
-        self._loop.close()
-
     def __call__(self) -> list[int]:
-        return list(self._seen)
-
-    async def _listen(self) -> None:
-        async with connection(**self._server.connect_arguments()) as client:
-            await client.subscribe(REQUESTS, cb=self._hear)
-            await client.flush()
-            self._listening.set()
-            await self._ended.wait()
-
-    async def _hear(self, message: Msg) -> None:
-        told = json.loads(message.data)
-        if told["subject"] == UPDATE and told["client"].get("name", "").startswith(OURS):
-            self._seen.append(told["client"]["id"])
+        return [
+            told["client"]["id"]
+            for told in self.heard()
+            if told["subject"] == UPDATE and told["client"].get("name", "").startswith(OURS)
+        ]
 
 
 class Story(Scene):
@@ -134,7 +101,7 @@ def test_a_leader_that_lost_the_lead_and_does_not_know_it_writes_no_more(
         wait_until(first.leads, "the first leads", START_SECONDS)
         story = Story(penstock_namespace, start_nats(), first)
         story.begin()
-        with Writers(story.server) as writers, replica(penstock_namespace) as second:
+        with Writers(**story.server.connect_arguments()) as writers, replica(penstock_namespace) as second:
             story.edit_until_corrected(writers, by=1)
             wait_until(second.stands_by, "the second stands by", START_SECONDS)
             with lose(relay, first):
@@ -161,5 +128,5 @@ def test_a_leader_that_is_killed_in_the_middle_of_its_work_is_replaced(
             story.operator = second
             made = [f"stream/stream-{number}" for number in range(ENOUGH)]
             story.wait_ready(*made, seconds=START_SECONDS)
-            with Writers(story.server) as writers:
+            with Writers(**story.server.connect_arguments()) as writers:
                 story.edit_until_corrected(writers, by=1)
