@@ -7,6 +7,7 @@ test and what is true. Called by tests of the operator at work.
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import wait_until
 
 SECONDS = 30  # what takes a tenth of a second takes longer on a busy machine
+BATCH = 250  # objects that one kubectl makes
 Object = dict[str, Any]
 
 
@@ -31,15 +33,8 @@ class Scene:
 
     def apply(self, kind: str, name: str, spec: Mapping[str, Any], **metadata: object) -> Object:
         """Declare an object as `kubectl apply` does, and return it."""
-        manifest = {
-            "apiVersion": API_VERSION,
-            "kind": kind,
-            "metadata": {"name": name, **metadata},
-            "spec": spec,
-        }
-        shown: Object = json.loads(
-            self.namespace.kubectl("apply", "--filename=-", "--output=json", stdin=json.dumps(manifest))
-        )
+        manifest = json.dumps(_manifest(kind, name, spec, **metadata))
+        shown: Object = json.loads(self.namespace.kubectl("apply", "--filename=-", "--output=json", stdin=manifest))
         return shown
 
     def connect(self, name: str = "nats", **spec: object) -> None:
@@ -60,12 +55,26 @@ class Scene:
         document = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
         self.namespace.kubectl("create", "--filename=-", stdin=json.dumps(document))
 
+    def create_streams(self, count: int, **management: str) -> list[str]:
+        """Declare as many Streams in memory at once, and return what they are."""
+        names = [f"s{number}" for number in range(count)]
+        spec = {"connectionRef": {"name": "nats"}, "storage": "Memory", "management": management}
+        manifests = [_manifest("Stream", name, {**spec, "subjects": [name]}) for name in names]
+        with ThreadPoolExecutor() as side_by_side:  # each kubectl keeps to a rate of its own
+            list(side_by_side.map(self.create_all, [manifests[at : at + BATCH] for at in range(0, count, BATCH)]))
+        return [f"stream/{name}" for name in names]
+
     def annotate(self, what: str, annotation: str) -> None:
         self.namespace.kubectl("annotate", what, annotation, "--overwrite")
 
     def delete(self, what: str, *, wait: bool = True) -> None:
         waiting = "--timeout=30s" if wait else "--wait=false"
         self.namespace.kubectl("delete", what, waiting)
+
+    def delete_all_at_once(self, kind: str) -> None:
+        """Delete all objects of a kind by one request, as the end of a namespace does."""
+        path = f"/apis/{API_VERSION}/namespaces/{self.namespace.name}/{kind}"
+        self.namespace.kubectl("delete", f"--raw={path}")
 
     def secret(self, name: str, **data: str) -> None:
         """Put a Secret in place of what is there by that name."""
@@ -140,6 +149,18 @@ class Scene:
         streams = [stream for account in said.get("account_details", []) for stream in account.get("stream_detail", [])]
         return next((stream for stream in streams if stream["name"] == name), None)
 
+    def streams(self) -> list[str]:
+        """Return the names of all streams."""
+        said = self.server.monitored("jsz?streams=true")
+        details = [stream for account in said.get("account_details", []) for stream in account.get("stream_detail", [])]
+        return [stream["name"] for stream in details]
+
+    def ready(self, kind: str) -> int:
+        """Return how many objects of a kind are said to be ready."""
+        listed: list[Object] = json.loads(self.namespace.kubectl("get", kind, "--output=json"))["items"]
+        conditions = [each.get("status", {}).get("conditions", []) for each in listed]
+        return sum(said["type"] == "Ready" and said["status"] == "True" for each in conditions for said in each)
+
     def consumer(self, name: str = "etl", stream: str = "orders") -> Object | None:
         held = self.stream(stream) or {}
         return next((one for one in held.get("consumer_detail", []) if one["name"] == name), None)
@@ -171,6 +192,10 @@ class Scene:
 
     def wait(self, condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
         wait_until(condition, what, seconds)
+
+
+def _manifest(kind: str, name: str, spec: Mapping[str, Any], **metadata: object) -> Object:
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
 
 
 def may_not(action: Callable[[], object]) -> str:

@@ -12,7 +12,8 @@ from tools.console import CannotContinueError
 
 VARIABLE = "KUBEBUILDER_ASSETS"
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kubectl")
-NODE = ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
+CONTROLLERS = ("kube-controller-manager",)
+NODE = (*CONTROLLERS, "kube-scheduler", "kubelet", "kube-proxy")
 
 
 def control_plane(folder: Path) -> Path:
@@ -29,6 +30,11 @@ def control_plane(folder: Path) -> Path:
     return Path(brought)
 
 
+def controllers(folder: Path) -> Path:
+    """Return a folder with the controllers of a cluster: always ours."""
+    return _links(folder, CONTROLLERS)
+
+
 def node(folder: Path) -> Path:
     """Return a folder with the programs of a whole node, all of one version: always ours."""
     return _links(folder, CONTROL_PLANE + NODE)
@@ -36,7 +42,7 @@ def node(folder: Path) -> Path:
 
 def _links(folder: Path, names: tuple[str, ...]) -> Path:
     kubebox = binaries.kubebox()
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, parents=True)
     for name in names:
         (folder / name).symlink_to(kubebox)
     return folder

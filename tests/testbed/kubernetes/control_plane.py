@@ -3,7 +3,8 @@
 Knows the two programs, how they are started and broken. There are no controllers, no scheduler and no node: objects
 are validated, authorised, kept and watched, and nothing acts on them. So a namespace that is deleted stays
 "Terminating", no owner takes its objects along, the roles that controllers put together (view, edit, admin) are empty,
-and what controllers would make in a new namespace has to be made by whoever wants it.
+and what controllers would make in a new namespace has to be made by whoever wants it. The controller that empties
+namespaces can be had by itself.
 """
 
 import contextlib
@@ -48,6 +49,7 @@ class ControlPlane(Access):
             *flags_of_the_api_server,
         ]
         self.api_server = Program("kube-apiserver", [programs / "kube-apiserver", *flags], folder)
+        self.controllers: Program | None = None
 
     def start(self) -> None:
         self.etcd.start()
@@ -58,10 +60,24 @@ class ControlPlane(Access):
         self.api_server.start()
         self.api_server.wait_ready(self.is_ready, READY_SECONDS)
 
+    def start_namespace_controller(self) -> None:
+        """Have what is in a namespace deleted with it, all at once, by the controller that does so in every cluster."""
+        program = assets.controllers(self.folder / "controllers") / "kube-controller-manager"
+        flags = [
+            f"--kubeconfig={self.kubeconfig}",
+            "--controllers=namespace-controller",
+            "--leader-elect=false",
+            "--secure-port=0",
+        ]
+        self.controllers = Program("kube-controller-manager", [program, *flags], self.folder)
+        self.controllers.start()
+
     def is_ready(self) -> bool:
         return serves(ports.LOOPBACK, self.port, self._identities.authority.certificate)
 
     def stop(self) -> None:
+        if self.controllers:
+            self.controllers.stop()
         self.api_server.stop()
         self.etcd.stop()
 

@@ -1,0 +1,156 @@
+"""The API server is killed, kinds and namespaces are deleted: what is on NATS servers stays or goes as was declared."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tests.operator.conftest import install_crds
+from tests.operator.running import RunningOperator, running_operator
+from tests.operator.scene import Scene
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.control_plane import ControlPlane
+from tests.testbed.nats.authentication import user_and_password
+from tests.testbed.nats.fixtures import StartNats
+
+SECONDS = 120  # of waiting for what has to begin anew, on a machine that does other things too
+MANY = 40
+DELETE = {"deletion": "Delete"}
+
+
+pytestmark = [
+    pytest.mark.xdist_group("a control plane that is broken"),  # so that one is enough for all of them
+    pytest.mark.timeout(600),  # each waits for several things, one after the other
+]
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    """A control plane that knows our kinds and empties namespaces. Whoever breaks it mends it."""
+    plane = ControlPlane()
+    plane.start()
+    install_crds(plane)
+    plane.start_namespace_controller()
+    yield plane
+    plane.stop()
+
+
+@pytest.fixture
+def shop(plane: ControlPlane) -> Namespace:
+    """A namespace of the test's own."""
+    name = f"shop-{uuid.uuid4().hex[:8]}"
+    plane.kubectl("create", "namespace", name)
+    return Namespace(plane, name)
+
+
+@pytest.fixture
+def operator(shop: Namespace) -> Iterator[RunningOperator]:
+    with running_operator(shop.kubeconfig, "--namespace", shop.name, "--period", "0.5") as operator:
+        operator.wait_ready()
+        yield operator
+
+
+@pytest.fixture
+def scene(shop: Namespace, start_nats: StartNats, operator: RunningOperator) -> Scene:
+    scene = Scene(shop, start_nats(), operator)
+    scene.connect()
+    scene.wait_ready("connection/nats")
+    return scene
+
+
+def test_an_api_server_that_is_killed_in_the_middle_of_the_work_changes_nothing_of_how_it_ends(
+    scene: Scene, plane: ControlPlane
+) -> None:
+    scene.create_streams(MANY, **DELETE)
+    scene.wait(lambda: len(scene.streams()) > 0, "the work has begun")
+    kill_and_start(plane)
+    scene.wait(lambda: scene.ready("streams") == MANY, "all are ready", SECONDS)
+    assert len(scene.streams()) == MANY
+    scene.namespace.kubectl("delete", "streams", "--all", "--wait=false")
+    scene.wait(lambda: len(scene.streams()) < MANY, "the end has begun")
+    kill_and_start(plane)
+    scene.wait(lambda: not scene.shown("streams")["items"], "all are gone", SECONDS)
+    assert scene.streams() == []
+    assert scene.operator.program.is_running
+
+
+def kill_and_start(plane: ControlPlane) -> None:
+    plane.api_server.kill()
+    plane.start_api_server()
+
+
+def test_a_kind_that_is_deleted_and_made_again_finds_on_the_server_what_was_to_stay(
+    scene: Scene, plane: ControlPlane
+) -> None:
+    scene.declare_stream()
+    scene.declare_stream("drafts", management=DELETE)
+    scene.declare_consumer()
+    scene.wait_ready("stream/orders", "stream/drafts", "consumer/etl")
+    scene.publish("orders.1", b"one")
+    plane.kubectl("delete", "crd/streams.penstock.dev", f"--timeout={SECONDS}s")
+    assert scene.streams() == ["orders"], "what is declared to go with its object has gone, and nothing else"
+    assert scene.operator.program.wait_ended(SECONDS) == 1
+    scene.operator.start()  # as a kubelet does
+    scene.operator.wait_not_ready("does not know streams.penstock.dev")
+    install_crds(plane)
+    scene.operator.wait_ready()
+    scene.declare_stream()
+    scene.wait_ready("stream/orders", "consumer/etl", seconds=SECONDS)
+    held = scene.stream()
+    assert held
+    assert held["state"]["messages"] == 1
+    assert scene.consumer()
+
+
+@pytest.fixture
+def secured(scene: Scene, start_nats: StartNats) -> Scene:
+    """A server that lets one user in, whose password is in the namespace, and what is there to stay and to go."""
+    access = user_and_password()
+    scene.server = start_nats(access=access)
+    scene.secret("login", username=access.client.arguments["user"], password=access.client.arguments["password"])
+    scene.connect(auth={"userPasswordSecretRef": {"name": "login"}})
+    scene.declare_stream()
+    scene.declare_stream("drafts", management=DELETE)
+    scene.declare_consumer(management=DELETE)
+    scene.wait_ready("connection/nats", "stream/orders", "stream/drafts", "consumer/etl")
+    return scene
+
+
+def delete_namespace(scene: Scene) -> None:
+    scene.namespace.cluster.kubectl("delete", "namespace", scene.namespace.name, "--wait=false")
+
+
+def wait_namespace_gone(scene: Scene) -> None:
+    what = f"namespace/{scene.namespace.name}"
+    scene.namespace.cluster.kubectl("wait", "--for=delete", what, f"--timeout={SECONDS}s")
+
+
+def wait_told_what_lets_go(scene: Scene, what: str) -> None:
+    def is_told() -> bool:
+        return "penstock.dev/abandon" in scene.conditions(what).get("Ready", {}).get("message", "")
+
+    scene.wait(is_told, f"{what} says what lets it go", SECONDS)
+
+
+def test_a_namespace_takes_along_what_was_declared_to_go_and_leaves_the_rest(secured: Scene) -> None:
+    """The controller deletes Secrets, Connections, Streams and Consumers all at once, in any order."""
+    secured.declare_stream("waits", management=DELETE, connectionRef={"name": "missing"})
+    secured.wait_condition("stream/waits", "Ready", "False", "ConnectionNotFound")
+    delete_namespace(secured)
+    wait_namespace_gone(secured)
+    assert secured.streams() == ["orders"]
+    assert secured.consumer() is None
+
+
+def test_a_namespace_whose_server_is_away_goes_when_what_is_to_be_deleted_there_is_let_go(secured: Scene) -> None:
+    """The operator is started anew when the Secret is gone: nobody can log in any more, and the server is away, too."""
+    secured.operator.program.kill()
+    secured.server.kill()
+    delete_namespace(secured)
+    secured.wait(lambda: not secured.exists("secret/login"), "the Secret is gone", SECONDS)
+    secured.operator.start()
+    secured.wait_gone("stream/orders", SECONDS)
+    for what in ("stream/drafts", "consumer/etl"):
+        wait_told_what_lets_go(secured, what)
+        secured.annotate(what, "penstock.dev/abandon=true")
+    wait_namespace_gone(secured)
