@@ -62,12 +62,12 @@ def test_an_api_server_that_is_killed_in_the_middle_of_the_work_changes_nothing_
     scene: Scene, plane: ControlPlane
 ) -> None:
     scene.create_streams(MANY, **DELETE)
-    scene.wait(lambda: len(scene.streams()) > 0, "the work has begun")
+    scene.wait(lambda: len(scene.streams()) > 0, "the work has begun", SECONDS)
     kill_and_start(plane)
     scene.wait(lambda: scene.ready("streams") == MANY, "all are ready", SECONDS)
     assert len(scene.streams()) == MANY
     scene.namespace.kubectl("delete", "streams", "--all", "--wait=false")
-    scene.wait(lambda: len(scene.streams()) < MANY, "the end has begun")
+    scene.wait(lambda: len(scene.streams()) < MANY, "the end has begun", SECONDS)
     kill_and_start(plane)
     scene.wait(lambda: not scene.shown("streams")["items"], "all are gone", SECONDS)
     assert scene.streams() == []
