@@ -7,6 +7,7 @@ are those of a worker. Does not know what a worker makes of the result: errors o
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -142,16 +143,14 @@ def _payload(data: object) -> bytes:
     return (data if isinstance(data, str) else json.dumps(data)).encode()
 
 
-def local_spark() -> SparkSession:
-    """Return a session in this process, which lives as long as it does."""
-    import os  # noqa: PLC0415
-
+def local_spark(conf: Mapping[str, str] | None = None) -> SparkSession:
+    """Return the session of this process, which lives as long as it does; the first call's settings hold."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - without it, only those who bring a session can test
 
     from penstock_worker.spark import find_java  # noqa: PLC0415
 
     os.environ.setdefault("JAVA_HOME", str(find_java(Path(tempfile.gettempdir()) / "penstock-java").home))
     builder = SparkSession.builder.master("local[2]").appName("penstock-testing")
-    for name, value in CONF.items():
+    for name, value in {**CONF, **(conf or {})}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from penstock_worker.api import Batch
     from penstock_worker.api.stores import Store
 
+pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 ORDERS = [{"id": number} for number in range(10)]
 OVERLAPS = 5
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from penstock_worker.api import Batch
     from penstock_worker.testing import Process
 
+pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 SCHEMA = "id BIGINT NOT NULL, region STRING, amount DOUBLE"
 GOOD = {"id": 1, "region": "north", "amount": 2.5}
 BAD: dict[str, tuple[object, str]] = {

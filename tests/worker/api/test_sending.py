@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock_worker.api import Batch
     from penstock_worker.testing import Process
 
+pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 ORDERS = [{"id": number, "region": ("north", "south")[number % 2]} for number in range(6)]
 
 
