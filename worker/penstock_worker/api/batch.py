@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 import pyarrow as pa
 
 from penstock_worker.api.exceptions import Retry
+from penstock_worker.api.jdbc import JdbcTable
 from penstock_worker.api.parsing import KEPT, Format, Parsed, Wanted, schema_of
 from penstock_worker.api.rejections import Rejections, reasons_in
 from penstock_worker.api.sending import outgoing, with_ids
@@ -180,6 +181,24 @@ class Batch:
     def iceberg(self) -> dict[str, str]:
         """Return options by which an Iceberg snapshot says of which batch it is, for `already_done(iceberg=…)`."""
         return iceberg_options(self.id)
+
+    def jdbc(
+        self,
+        df: DataFrame,
+        url: str,
+        table: str,
+        *,
+        properties: Mapping[str, str] | None = None,
+        on_conflict: str | None = None,
+    ) -> bool:
+        """Append rows to a database's table, once however often the batch is run; False if they were there already.
+
+        One transaction adds the rows and a line in the table penstock_batches, which is made if it is not there.
+        `properties` are Spark's for JDBC: user, password, driver. `on_conflict`, where the database knows it, is what
+        follows ON CONFLICT, such as "(stream, seq) DO NOTHING". The target must exist, and the driver's jar must be
+        in spark.jars or spark.jars.packages. Not through Spark Connect.
+        """
+        return JdbcTable(df, url, table, properties or {}).write(self.id, on_conflict)
 
     def already_done(self, *, path: str | None = None, iceberg: str | None = None) -> bool:
         """Tell whether a sink has this batch from an earlier attempt: files under a base, or an Iceberg table.

@@ -1,0 +1,75 @@
+"""A PostgreSQL server on loopback, from the binaries that Maven Central has.
+
+Knows how to make a database and when it serves. PostgreSQL refuses to run as root, so there it runs as nobody, in a
+folder that nobody can enter.
+"""
+
+import io
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.testbed import run
+from tests.testbed.maven import POSTGRESQL
+from tests.testbed.ports import LOOPBACK, free_port
+from tests.testbed.programs import Program
+
+READY_SECONDS = 60
+NOBODY = 65534
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+USER = "penstock"
+READY = "database system is ready to accept connections"
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """Run a server for as long as it is used; what is given is its JDBC URL."""
+    root = os.geteuid() == 0
+    folder = Path(tempfile.mkdtemp(prefix="penstock-postgres-"))
+    try:
+        folder.chmod(0o755)
+        _unpack(folder)
+        data = folder / "data"
+        data.mkdir()
+        if root:
+            os.chown(data, NOBODY, NOBODY)
+        prefix = AS_NOBODY if root else []
+        programs = folder / "bin"
+        make = [
+            *prefix,
+            str(programs / "initdb"),
+            "-D",
+            str(data),
+            "-U",
+            USER,
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--no-sync",
+        ]
+        subprocess.run(make, check=True, capture_output=True, cwd=folder, env=os.environ | {"LC_ALL": "C"})
+        port = free_port()
+        serve = [str(programs / "postgres"), "-D", str(data), "-h", LOOPBACK, "-p", str(port), "-k", "", "-F"]
+        program = Program("postgres", [*prefix, *serve], run.current().new_folder("postgres"))
+        program.start()
+        try:
+            program.wait_ready(lambda: READY in program.log.read_text(), READY_SECONDS)
+            yield f"jdbc:postgresql://{LOOPBACK}:{port}/postgres?user={USER}"
+        finally:
+            program.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+def _unpack(folder: Path) -> None:
+    with zipfile.ZipFile(POSTGRESQL[os.uname().machine].path()) as jar:
+        (name,) = [name for name in jar.namelist() if name.endswith(".txz")]
+        with tarfile.open(fileobj=io.BytesIO(jar.read(name))) as archive:
+            archive.extractall(folder, filter="data")

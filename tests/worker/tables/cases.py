@@ -1,0 +1,208 @@
+"""Each kind of table holds a batch once, also when attempts overlap. Run by test_tables.py, with the real tables."""
+
+from __future__ import annotations
+
+import runpy
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Barrier
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock_worker.testing import Message, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock_worker.api import Batch
+
+ORDERS = [{"id": number} for number in range(10)]
+OVERLAPS = 3
+
+
+def orders(first: int) -> list[Message]:
+    """Return ten orders, from a sequence on."""
+    return [Message({"id": number}, seq=number) for number in range(first, first + 10)]
+
+
+def parsed(df: DataFrame, batch: Batch) -> DataFrame:
+    return batch.parse(df, "id BIGINT", keep=("stream", "seq"))
+
+
+def overlapping(sink: Callable[[DataFrame, Batch], object], spark: SparkSession) -> list[Future[Any]]:
+    """Run two attempts at one batch that write at the same time."""
+    start = Barrier(2)
+
+    def process(df: DataFrame, batch: Batch) -> object:
+        start.wait(60)
+        return sink(df, batch)
+
+    with ThreadPoolExecutor(2) as pool:
+        return [pool.submit(run, process, ORDERS, spark=spark) for _ in range(2)]
+
+
+def append_to_delta(table: Path, name: str = "") -> Callable[[DataFrame, Batch], object]:
+    def process(df: DataFrame, batch: Batch) -> None:
+        parsed(df, batch).write.format("delta").mode("append").options(**batch.delta(name)).save(str(table))
+
+    return process
+
+
+def delta_rows(spark: SparkSession, table: Path) -> int:
+    return spark.read.format("delta").load(str(table)).count()
+
+
+def test_delta_holds_a_batch_once_and_one_with_lower_messages_that_comes_later(
+    spark: SparkSession, folder: Path
+) -> None:
+    table = folder / "delta"
+    for first in (100, 100, 1, 100, 1):
+        run(append_to_delta(table), orders(first), spark=spark)
+    assert delta_rows(spark, table) == 20
+
+
+def test_delta_takes_two_writes_of_one_batch_by_their_names(spark: SparkSession, folder: Path) -> None:
+    table = folder / "delta-names"
+    for name in ("", "again", "", "again"):
+        run(append_to_delta(table, name), ORDERS, spark=spark)
+    assert delta_rows(spark, table) == 20
+
+
+def test_delta_refuses_one_of_two_attempts_that_overlap_or_skips_it(spark: SparkSession, folder: Path) -> None:
+    for overlap in range(OVERLAPS):
+        table = folder / f"delta-{overlap}"
+        spark.createDataFrame([], "id BIGINT, stream STRING, seq BIGINT").write.format("delta").save(str(table))
+        problems = [attempt.exception() for attempt in overlapping(append_to_delta(table), spark)]
+        assert all(problem is None or "DELTA_CONCURRENT_TRANSACTION" in str(problem) for problem in problems), problems
+        assert None in problems
+        run(append_to_delta(table), ORDERS, spark=spark)
+        assert delta_rows(spark, table) == 10
+
+
+def test_an_iceberg_snapshot_tells_that_a_batch_is_there(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE ice.db.orders (id BIGINT, stream STRING, seq BIGINT) USING iceberg")
+
+    def process(df: DataFrame, batch: Batch) -> bool:
+        done = batch.already_done(iceberg="ice.db.orders")
+        if not done:
+            parsed(df, batch).writeTo("ice.db.orders").options(**batch.iceberg()).append()
+        return done
+
+    done = [run(process, orders(first), spark=spark).returned for first in (100, 100, 1, 1)]
+    assert done == [False, True, False, True]
+    assert spark.table("ice.db.orders").count() == 20
+
+
+def merge_into_iceberg(name: str) -> Callable[[DataFrame, Batch], object]:
+    merge = f"""
+        MERGE INTO {name} t USING {{orders}} o ON t.stream = o.stream AND t.seq = o.seq
+        WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
+    """
+
+    def process(df: DataFrame, batch: Batch) -> None:
+        batch.spark.sql(merge, orders=parsed(df, batch))
+
+    return process
+
+
+def test_iceberg_holds_each_message_once_if_attempts_that_overlap_merge_with_both_clauses(spark: SparkSession) -> None:
+    """With WHEN NOT MATCHED alone, Iceberg appends, and both attempts commit: each row is there twice."""
+    for overlap in range(OVERLAPS):
+        name = f"ice.db.merged_{overlap}"
+        spark.sql(f"CREATE TABLE {name} (id BIGINT, stream STRING, seq BIGINT) USING iceberg")
+        process = merge_into_iceberg(name)
+        problems = [attempt.exception() for attempt in overlapping(process, spark)]
+        assert all(problem is None or "conflict" in str(problem) for problem in problems), problems
+        assert None in problems
+        run(process, ORDERS, spark=spark)
+        assert spark.table(name).count() == 10
+
+
+def into_postgres(url: str, table: str, **how: Any) -> Callable[[DataFrame, Batch], object]:  # noqa: ANN401 - passed on
+    def process(df: DataFrame, batch: Batch) -> bool:
+        return batch.jdbc(parsed(df, batch), url, table, **how)
+
+    return process
+
+
+def postgres(spark: SparkSession, url: str, sql: str) -> list[tuple[Any, ...]]:
+    """Run SQL there, and return its rows."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as jdbc.py
+    dialect = jvm.org.apache.spark.sql.jdbc.JdbcDialects.get(url)
+    options = jvm.PythonUtils.toScalaMap({"url": url, "dbtable": "none", "driver": "org.postgresql.Driver"})
+    options = jvm.org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions(options)
+    connection = dialect.createConnectionFactory(options).apply(-1)
+    try:
+        statement = connection.createStatement()
+        if not statement.execute(sql):
+            return []
+        found, rows = statement.getResultSet(), []
+        width = found.getMetaData().getColumnCount()
+        while found.next():
+            rows.append(tuple(found.getString(column) for column in range(1, width + 1)))
+        return rows
+    finally:
+        connection.close()
+
+
+def table(spark: SparkSession, url: str, name: str) -> str:
+    postgres(spark, url, f"CREATE TABLE {name} (id INT PRIMARY KEY, stream TEXT, seq BIGINT)")
+    return name
+
+
+def count(spark: SparkSession, url: str, name: str) -> int:
+    ((rows,),) = postgres(spark, url, f"SELECT count(*) FROM {name}")  # noqa: S608 - a test's own table
+    return int(rows)
+
+
+def test_a_database_is_given_a_batch_once_with_a_line_in_the_ledger(spark: SparkSession, url: str) -> None:
+    name = table(spark, url, "orders")
+    told = [run(into_postgres(url, name), orders(first), spark=spark).returned for first in (100, 100, 1, 1)]
+    assert told == [True, False, True, False]
+    assert count(spark, url, name) == 20
+    lines = postgres(spark, url, "SELECT batch_id, target FROM penstock_batches WHERE target = 'orders'")
+    assert sorted(line[0].split(".")[2] for line in lines) == ["1-10", "100-109"]
+
+
+def test_a_database_takes_one_of_two_attempts_that_overlap_and_both_are_well(spark: SparkSession, url: str) -> None:
+    for overlap in range(OVERLAPS):
+        name = table(spark, url, f"overlap_{overlap}")
+        results = [attempt.result() for attempt in overlapping(into_postgres(url, name), spark)]
+        assert sorted(result.returned for result in results) == [False, True]
+        assert count(spark, url, name) == 10
+
+
+def test_what_a_database_refuses_leaves_neither_rows_nor_a_line(spark: SparkSession, url: str) -> None:
+    name = table(spark, url, "refused")
+    postgres(spark, url, f"INSERT INTO {name} VALUES (5, 'S', 1)")  # noqa: S608 - a test's own table
+    with pytest.raises(Exception, match="duplicate key"):
+        run(into_postgres(url, name), ORDERS, spark=spark)
+    assert count(spark, url, name) == 1
+    assert not postgres(spark, url, "SELECT * FROM penstock_batches WHERE target = 'refused'")
+    assert run(into_postgres(url, name, on_conflict="(id) DO NOTHING"), ORDERS, spark=spark).returned
+    assert count(spark, url, name) == 10
+
+
+def test_nothing_is_left_beside_the_tables(spark: SparkSession, url: str) -> None:
+    left = "SELECT tablename FROM pg_tables WHERE tablename LIKE 'penstock%'"
+    assert postgres(spark, url, left) == [("penstock_batches",)]
+
+
+def test_the_example_appends_to_delta_once(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TABLE", str(folder / "example"))
+    process = runpy.run_path("examples/delta/ingest.py")["process"]
+    for _ in range(2):
+        assert list(run(process, [*ORDERS, "pardon"], spark=spark).rejected) == [11]
+    assert delta_rows(spark, folder / "example") == 10
+
+
+def test_parsing_is_the_same_in_this_spark(spark: SparkSession) -> None:
+    def process(df: DataFrame, batch: Batch) -> int:
+        return batch.parse(df, "id BIGINT").count()
+
+    result = run(process, [*ORDERS, "bad", {"id": "x"}], spark=spark)
+    assert result.returned == 10
+    assert list(result.rejected.values()) == ["The payload is not JSON of the schema: bad", "id is not bigint: x"]

@@ -1,0 +1,50 @@
+"""The fixtures of cases.py: one session with all table formats, and addresses in it. Called by pytest over there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock_worker.testing import local_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXTENSIONS = (
+    "io.delta.sql.DeltaSparkSessionExtension",
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+)
+
+
+@pytest.fixture(scope="session")
+def folder() -> Path:
+    """Where tables are."""
+    return Path(os.environ["PENSTOCK_TABLES"])
+
+
+@pytest.fixture(scope="session")
+def url() -> str:
+    """The PostgreSQL server's."""
+    return os.environ["PENSTOCK_POSTGRES"]
+
+
+@pytest.fixture(scope="session")
+def spark(folder: Path) -> SparkSession:
+    """A session that knows Delta as Spark's own catalog, and Iceberg as the catalog `ice`."""
+    return local_spark(
+        {
+            "spark.jars": os.environ["PENSTOCK_JARS"],
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "spark.local.dir": str(folder / "local"),
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+            "spark.sql.extensions": ",".join(EXTENSIONS),
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+            "spark.sql.catalog.ice.type": "hadoop",
+            "spark.sql.catalog.ice.warehouse": str(folder / "ice"),
+            "spark.databricks.delta.snapshotPartitions": "2",
+        }
+    )
