@@ -1,0 +1,77 @@
+"""The examples' functions do what they say, as a user would test her own; their manifests are valid."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from penstock_operator.cli import main
+from penstock_worker.testing import run
+from tools.environment import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.testbed.nats.server import NatsServer
+
+pytestmark = pytest.mark.timeout(300)
+EXAMPLES = ROOT / "examples"
+NORTH = {"id": 1, "region": "north", "amount": 2.5}
+
+
+def load(file: str) -> Any:  # noqa: ANN401 - a module of an example
+    """Import an example's module, under a name of its own."""
+    spec = importlib.util.spec_from_file_location(f"example_{file.partition('/')[0]}", EXAMPLES / file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_orders_become_totals_in_parquet_and_bad_ones_are_rejected(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKE", str(tmp_path))
+    result = run(load("orders/etl.py").process, [NORTH, {**NORTH, "amount": 1.5}, {"id": 2}, "pardon"], spark=spark)
+    (total,) = spark.read.parquet(f"{tmp_path}/orders").collect()
+    assert (total["region"], total["orders"], total["amount"]) == ("north", 2, 4.0)
+    assert sorted(result.rejected) == [3, 4]
+
+
+def test_purchases_are_enriched_and_published_and_those_of_unknown_customers_rejected(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark.createDataFrame([(7, "Ada")], "customer BIGINT, name STRING").write.parquet(f"{tmp_path}/customers")
+    monkeypatch.setenv("CUSTOMERS", f"{tmp_path}/customers")
+    purchases = [{"id": 1, "customer": 7, "amount": 2.0}, {"id": 2, "customer": 8, "amount": 3.0}, "pardon"]
+    result = run(load("enrich/enrich.py").process, purchases, spark=spark)
+    (sent,) = result.sent
+    assert (sent.subject, sent.json()) == ("enriched.purchases", {"id": 1, "customer": 7, "amount": 2.0, "name": "Ada"})
+    assert result.rejected[2] == "The customer is not known."
+    assert sorted(result.rejected) == [2, 3]
+
+
+def test_totals_are_computed_on_a_connect_server_and_published(connect_session: SparkSession) -> None:
+    result = run(load("connect/totals.py").process, [NORTH, {**NORTH, "region": "south"}, NORTH], spark=connect_session)
+    assert {message.json()["region"]: message.json()["amount"] for message in result.sent} == {
+        "north": 5.0,
+        "south": 2.5,
+    }
+
+
+@pytest.mark.parametrize("example", sorted(folder.parent.name for folder in EXAMPLES.glob("*/manifests.yaml")))
+def test_manifests_of_the_examples_are_valid(example: str, nats_server: NatsServer) -> None:
+    told = CliRunner().invoke(main, ["plan", "-f", str(EXAMPLES / example), "--server", nats_server.url])
+    assert told.exit_code == 0, told.output
+    assert "warning" not in told.output
+
+
+@pytest.mark.parametrize("module", list(EXAMPLES.glob("*/*.py")), ids=lambda file: file.parent.name)
+def test_what_a_user_writes_is_short(module: Path) -> None:
+    assert len(module.read_text().splitlines()) <= 30
