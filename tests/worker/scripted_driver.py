@@ -1,4 +1,4 @@
-"""The other end of the exchange, for tests of the engine: a Flight server whose runs do what a test says.
+"""The other end of the exchange, for tests of the engine: the driver's server, whose runs do what a test says.
 
 Knows the exchange only. As a program, `python -m tests.worker.scripted_driver SOCKET ok|hang`, it answers each batch
 with OK, or never, and can be killed; in a test's own process each run calls a function of the test.
@@ -6,18 +6,16 @@ with OK, or never, and can be killed; in a test's own process each run calls a f
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
-from pyarrow import flight
-from typing_extensions import override
 
-from penstock_worker.exchange.codec import decode, encode
 from penstock_worker.exchange.columns import OUTGOING
-from penstock_worker.exchange.records import CANCEL, DESCRIBE, FORGET, Description, Handed, RunName
+from penstock_worker.exchange.records import Description, Handed, RunName
+from penstock_worker.exchange.server import DriverServer
 from penstock_worker.policy.outcome import Outcome, Verdict
 
 Process = Callable[[Handed, pa.Table], Outcome]
@@ -53,43 +51,38 @@ class Script:
         return [rows["seq"].to_pylist() for _, rows in list(self.handed)]
 
 
-class ScriptedDriver(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
-    """Serves until it is closed."""
+class ScriptedService:
+    """Does as the script says."""
 
-    def __init__(self, socket: Path, script: Script) -> None:
-        super().__init__(f"grpc+unix://{socket}")
-        self.script = script
+    def __init__(self, script: Script) -> None:
+        self._script = script
         incarnation = f"scripted-{next(incarnations)}"
         self._description = Description(incarnation=incarnation, entrypoint="etl:process", spark="none", ready=True)
 
-    @override
-    def do_put(
-        self,
-        context: flight.ServerCallContext,
-        descriptor: flight.FlightDescriptor,
-        reader: flight.MetadataRecordBatchReader,
-        writer: flight.FlightMetadataWriter,
-    ) -> None:
-        handed, rows = decode(Handed, descriptor.command), reader.read_all()
-        self.script.handed.append((handed, rows))
-        writer.write(encode(self.script.process(handed, rows)))
+    def describe(self) -> Description:
+        return self._script.description or self._description
 
-    @override
-    def do_get(self, context: flight.ServerCallContext, ticket: flight.Ticket) -> flight.RecordBatchStream:
-        decode(RunName, ticket.ticket)
-        self.script.on_fetch()
-        return flight.RecordBatchStream(self.script.outgoing)
+    def run(self, handed: Handed, rows: pa.Table) -> Outcome:
+        self._script.handed.append((handed, rows))
+        return self._script.process(handed, rows)
 
-    @override
-    def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> Iterator[flight.Result]:
-        match action.type:
-            case kind if kind == DESCRIBE:
-                yield flight.Result(encode(self.script.description or self._description))
-            case kind if kind == CANCEL:
-                self.script.cancelled.append(decode(RunName, action.body.to_pybytes()))
-                self.script.is_cancelled.set()
-            case kind if kind == FORGET:
-                self.script.forgotten.append(decode(RunName, action.body.to_pybytes()))
+    def outgoing(self, _name: RunName) -> pa.Table:
+        self._script.on_fetch()
+        return self._script.outgoing
+
+    def cancel(self, name: RunName) -> None:
+        self._script.cancelled.append(name)
+        self._script.is_cancelled.set()
+
+    def forget(self, name: RunName) -> None:
+        self._script.forgotten.append(name)
+
+
+class ScriptedDriver(DriverServer):
+    """Serves until it is closed."""
+
+    def __init__(self, socket: Path, script: Script) -> None:
+        super().__init__(socket, ScriptedService(script))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The engine on a real server, with a driver of the test's at the other end: each message has its one final answer."""
 
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from penstock_worker.policy.settings import BatchSettings
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.nats.shared import SharedServers
-from tests.worker.engine.working import SECOND, Scene, scene
+from tests.worker.engine.working import PATIENCE_SECONDS, SECOND, Scene, scene
 
 MANY = 2_500
 LARGE = 5 << 20
@@ -199,19 +200,28 @@ async def test_nothing_is_settled_while_what_is_to_be_published_is_stored_nowher
 
 
 async def test_a_batch_outlives_an_ack_wait_that_is_shorter(server: NatsServer, fresh_name: str) -> None:
+    """Its messages are renewed three times per ack wait for as long as it runs."""
     async with scene(server.url, f"engine-{fresh_name}") as work:
         await work.consumer(ack_wait=SECOND)
-        await work.publish_many(20)
+        renewals: Counter[bytes] = Counter()
+        done = threading.Event()
 
-        def linger(*_: object) -> Outcome:
-            threading.Event().wait(3.5)  # longer than three ack waits: it is what is tested
-            return Outcome(Verdict.OK, 3.5)
+        def heard(subject: bytes, _reply: bytes, _header: bytes, payload: bytes) -> None:
+            renewals[subject] += payload == b"+WPI"
 
-        work.script.process = linger
+        def hold(*_: object) -> Outcome:
+            done.wait(PATIENCE_SECONDS)
+            return Outcome(Verdict.OK, 0.0)
+
+        work.js.connection.subscribe(f"$JS.ACK.{work.stream}.etl.>", heard)
+        work.script.process = hold
+        await work.publish_many(5)
         with work.driver():
-            await work.drained()
-        assert all_handed(work) == list(range(1, 21))
-        assert (await work.info()).num_redelivered == 0
+            async with work.working():
+                await work.eventually(lambda: len(renewals) >= 5 and min(renewals.values()) >= 6)
+                done.set()
+                await work.until(pending=0)
+        assert sorted(all_handed(work)) == list(range(1, 6))
         await work.assert_all_settled()
 
 
