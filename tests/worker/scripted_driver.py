@@ -12,10 +12,11 @@ from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
+from typing_extensions import override
 
 from penstock_worker.exchange.columns import OUTGOING
 from penstock_worker.exchange.records import Description, Handed, RunName
-from penstock_worker.exchange.server import DriverServer
+from penstock_worker.exchange.server import DriverServer, Service
 from penstock_worker.policy.outcome import Outcome, Verdict
 
 Process = Callable[[Handed, pa.Table], Outcome]
@@ -51,31 +52,36 @@ class Script:
         return [rows["seq"].to_pylist() for _, rows in list(self.handed)]
 
 
-class ScriptedService:
-    """Does as the script says."""
+class ScriptedService(Service):
+    """Does what the script says."""
 
     def __init__(self, script: Script) -> None:
-        self._script = script
+        self.script = script
         incarnation = f"scripted-{next(incarnations)}"
         self._description = Description(incarnation=incarnation, entrypoint="etl:process", spark="none", ready=True)
 
+    @override
     def describe(self) -> Description:
-        return self._script.description or self._description
+        return self.script.description or self._description
 
+    @override
     def run(self, handed: Handed, rows: pa.Table) -> Outcome:
-        self._script.handed.append((handed, rows))
-        return self._script.process(handed, rows)
+        self.script.handed.append((handed, rows))
+        return self.script.process(handed, rows)
 
-    def outgoing(self, _name: RunName) -> pa.Table:
-        self._script.on_fetch()
-        return self._script.outgoing
+    @override
+    def outgoing(self, name: RunName) -> pa.Table:
+        self.script.on_fetch()
+        return self.script.outgoing
 
+    @override
     def cancel(self, name: RunName) -> None:
-        self._script.cancelled.append(name)
-        self._script.is_cancelled.set()
+        self.script.cancelled.append(name)
+        self.script.is_cancelled.set()
 
+    @override
     def forget(self, name: RunName) -> None:
-        self._script.forgotten.append(name)
+        self.script.forgotten.append(name)
 
 
 class ScriptedDriver(DriverServer):
