@@ -1,5 +1,9 @@
 """When messages become a batch: natural batching."""
 
+from collections.abc import Sequence
+
+from typing_extensions import override
+
 from penstock_worker.policy.machine import actions as wants
 from penstock_worker.policy.machine import events as told
 from penstock_worker.policy.machine.actions import HoldReason
@@ -82,8 +86,10 @@ def test_fresh_messages_of_many_blocks_are_one_batch_in_their_order() -> None:
 def test_nothing_is_pulled_before_the_driver_is_ready_nor_while_too_much_is_held() -> None:
     play = Play(SETTINGS)
     play.tell(told.Started())
+    assert play.one(wants.HoldPull).reasons == (HoldReason.STARTING, HoldReason.DRIVER)
+    play.tell(told.LedgerRead(()))
     assert play.one(wants.HoldPull).reasons == (HoldReason.DRIVER,)
-    play.tell(told.LedgerRead(()), told.DriverReady("one"))
+    play.tell(told.DriverReady("one"))
     play.one(wants.ReleasePull)
     play.arrive(*range(1, 301))
     assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
@@ -102,3 +108,30 @@ def test_a_pause_stops_the_pull_and_what_is_held_runs() -> None:
     assert play.settle()
     play.tell(told.Resume())
     play.one(wants.ReleasePull)
+
+
+class Counting(Sequence[int]):
+    """Rising numbers that count how often they are looked at."""
+
+    def __init__(self, numbers: range) -> None:
+        self.numbers = numbers
+        self.looks = 0
+
+    @override
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @override
+    def __getitem__(self, place: int) -> int:  # type: ignore[override]  # nobody has to slice what has no gaps
+        self.looks += 1
+        return self.numbers[place]
+
+
+def test_fresh_messages_are_not_looked_at_one_by_one() -> None:
+    play = Play.ready(max_messages=100_000, max_bytes=1 << 30)
+    sequences, offsets = Counting(range(1, 100_001)), Counting(range(0, 100_001 * 10, 10))
+    play.tell(told.Arrived(block=1, sequences=sequences, offsets=offsets, redelivered=False))
+    play.end(play.run(), Verdict.OK)
+    play.settle()
+    assert play.machine.books.tally.acked == 100_000
+    assert sequences.looks + offsets.looks < 200

@@ -169,3 +169,23 @@ def test_termination_does_not_wait_longer_than_its_grace() -> None:
     play.wait(5)
     assert play.one(wants.GiveBack).pieces == (Piece(1, 0, 1),)
     assert play.one(wants.Stop).code == 0
+
+
+def test_nothing_is_pulled_before_the_ledger_could_be_read() -> None:
+    play = Play(SETTINGS)
+    play.tell(told.Started(), told.DriverReady("one"))
+    play.take(wants.ReadLedger)
+    play.tell(told.LedgerUnread("no answer"))
+    play.wait(5)
+    assert not play.take(wants.ReleasePull)
+    play.one(wants.ReadLedger)
+    play.tell(told.LedgerRead(()))
+    play.one(wants.ReleasePull)
+
+
+def test_messages_of_a_former_batch_find_it_though_the_server_forgot_that_it_delivered_them() -> None:
+    open_entry = entry((1, 3))
+    play = found(open_entry)
+    play.arrive(1, 2, 3, 4)
+    play.tell(told.LedgerRead((open_entry,)))
+    assert play.run().batch_id == open_entry.batch_id

@@ -7,6 +7,8 @@ import pytest
 from penstock_worker.policy.machine import actions as wants
 from penstock_worker.policy.machine import events as told
 from penstock_worker.policy.machine.actions import HoldReason, Note
+from penstock_worker.policy.machine.losing import AWAY_SECONDS_MAX
+from penstock_worker.policy.machine.pieces import Piece
 from penstock_worker.policy.machine.splitting import CONDEMNED_MAX
 from penstock_worker.policy.outcome import Fault, Outcome, Verdict
 from tests.worker.machine.playing import SETTINGS, Play
@@ -251,3 +253,16 @@ def test_a_condemned_message_is_put_aside_though_another_part_of_its_batch_was_l
     assert not play.take(wants.PublishLetters)
     play.tell(told.CancelBatch(next(name for name in play.machine.books.batches if ".2-2." in name)))
     assert [letter.sequence for letter in play.one(wants.PublishLetters).letters] == [1]
+
+
+def test_what_waits_for_a_driver_that_stays_away_is_given_back_to_workers_that_have_one() -> None:
+    play = Play.ready(in_flight=1)
+    play.arrive(*range(1, 151))
+    lost = play.run()
+    play.end(lost, Verdict.ENGINE_LOST)
+    play.wait(AWAY_SECONDS_MAX - 1)
+    assert not play.take(wants.GiveBack)
+    play.wait(1)
+    assert play.one(wants.GiveBack).pieces == (Piece(1, 100, 150),)
+    play.tell(told.DriverReady("two"))
+    assert play.run().batch_id == lost.batch_id

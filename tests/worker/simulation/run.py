@@ -15,7 +15,7 @@ from tests.worker.simulation.faults import LOOK_SECONDS, Faults
 from tests.worker.simulation.options import FAULT_SECONDS, Options, choose
 from tests.worker.simulation.server import Server
 
-PEACE_SECONDS = 600.0
+PEACE_SECONDS = 1500.0
 """A run that is not done by then never will be; most need a few seconds."""
 DRAIN_SECONDS = 60.0
 

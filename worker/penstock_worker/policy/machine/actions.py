@@ -168,6 +168,8 @@ class Renew:
 class HoldReason(StrEnum):
     """Why nothing is pulled."""
 
+    STARTING = "starting"
+    """The ledger is not read yet."""
     DRIVER = "driver"
     CIRCUIT = "circuit"
     FULL = "full"

@@ -6,7 +6,8 @@
     of a batch of former times    recalled (recall.py)
     none of these                 waits for a batch of redelivered messages
 
-Fresh messages are not looked into, one by one: they rise, so that those above all before them cannot be known.
+Fresh messages are not looked into, one by one: they rise, so that those above all before them cannot be known. Nor can
+those above all that the ledger had at the start; below it a server may have forgotten that it delivered them before.
 """
 
 from penstock_worker.policy.machine import actions
@@ -98,6 +99,9 @@ def ledger_read(books: Books, event: LedgerRead, now: float) -> None:
     recall = books.recall
     recall.is_asked, recall.failures = False, 0
     recall.learn(event.entries, set(books.batches))
+    if not recall.has_read:
+        recall.has_read = True
+        books.highest_fresh = max((entry.ranges[-1][1] for entry in event.entries), default=0)
     unsorted, recall.unsorted = recall.unsorted, ()
     _sort(books, {books.blocks.sequence(row): row for row in books.blocks.rows(unsorted)}, now)
 
@@ -111,7 +115,8 @@ def ledger_unread(books: Books, event: LedgerUnread, now: float, chance: float) 
 
 
 def ask_again(books: Books, now: float) -> None:
-    if books.recall.unsorted and books.recall.ask_at <= now:
+    wants_to_know = books.recall.unsorted or not books.recall.has_read
+    if wants_to_know and books.recall.ask_at <= now:
         read_ledger(books)
 
 

@@ -54,6 +54,8 @@ class Driver:
 
     is_ready: bool = False
     is_awaited: bool = False
+    away_since: float = 0
+    """While it is not ready."""
 
 
 class Books:

@@ -77,6 +77,7 @@ def hold_reasons(books: Books, now: float) -> tuple[HoldReason, ...]:
     messages, size_bytes = places * limits.max_messages, places * limits.max_bytes
     needs_message = _wants_probe(books) and not _waiting(books) and now >= books.circuit.probe_at
     reasons = {
+        HoldReason.STARTING: not books.recall.has_read,
         HoldReason.DRIVER: not books.driver.is_ready,
         HoldReason.CIRCUIT: books.circuit.is_open and not needs_message,
         HoldReason.FULL: books.blocks.messages >= messages or books.blocks.bytes >= size_bytes,

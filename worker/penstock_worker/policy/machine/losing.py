@@ -13,10 +13,35 @@ SUSPECTED_FROM = 3
 """Losses; also those of a single message alone before it is condemned: chance may kill Spark twice."""
 
 
-def await_driver(books: Books) -> None:
-    if not books.driver.is_awaited:
-        books.driver.is_awaited = True
+AWAY_SECONDS_MAX = 60.0
+"""A driver that is away for longer may never come back: what waits for it is given back, to workers that have one."""
+
+
+def await_driver(books: Books, now: float) -> None:
+    """Have a driver waited for that is not there, or is there without Spark."""
+    driver = books.driver
+    if not driver.is_awaited:
+        driver.is_ready, driver.is_awaited, driver.away_since = False, True, now
         books.out.append(actions.AwaitDriver())
+    driver.is_ready = False
+
+
+def away_until(books: Books) -> float:
+    """Return how long what waits is kept for the driver."""
+    return books.driver.away_since + AWAY_SECONDS_MAX
+
+
+def give_back_what_waits(books: Books, now: float) -> None:
+    """Give back what a driver that is away for too long should have run; it comes again to somebody who pulls.
+
+    But a batch over which Spark was lost stays: it may be to blame, and would take the others' Spark as well.
+    """
+    if books.driver.is_ready or now < away_until(books):
+        return
+    books.give_back((*books.fresh.take_all(), *books.redelivered.take_all()))
+    for batch in list(books.batches.values()):
+        if batch.stage in {Stage.READY, Stage.RESTING} and not (batch.losses or batch.is_suspect):
+            books.give_back_batch(batch)
 
 
 def suspect_if_lost_often(books: Books, batch: Batch) -> None:

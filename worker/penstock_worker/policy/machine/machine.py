@@ -63,7 +63,7 @@ class Machine:
             case told.LedgerUnread():
                 arriving.ledger_unread(books, event, now, chance)
             case told.Started():
-                losing.await_driver(books)
+                losing.await_driver(books, now)
                 arriving.read_ledger(books)
             case told.DriverReady() | told.DriverLost() | told.DriverUnusable():
                 self._take_driver(event, now)
@@ -160,6 +160,7 @@ class Machine:
             running.wake_rested(books, now)
             splitting.decide(books, now)
             running.look_for_overdue(books, now)
+            losing.give_back_what_waits(books, now)
             collecting.collect(books, now)
             settling.ask(books, now)
             running.hand_over(books, now)
@@ -198,6 +199,8 @@ class Machine:
                 dues.append(running.overdue_at(books, batch))
             elif batch.stage is Stage.RESTING or (batch.stage in ASKING and not batch.asked):
                 dues.append(batch.due)
+        if not books.driver.is_ready:
+            dues.append(losing.away_until(books))
         if books.circuit.is_open:
             dues.append(books.circuit.probe_at)
         if self._leases.renew_at is not None:

@@ -47,6 +47,8 @@ class Recall:
         self.unsorted: Pieces = ()
         """Redelivered messages for which the ledger is being read."""
         self.is_asked = False
+        self.has_read = not uses_ledger
+        """Whether former batches are known; before that nothing is pulled."""
         self.failures = 0
         self.ask_at = 0.0
         self.read: dict[str, Entry] = {}

@@ -98,8 +98,7 @@ def _follow(books: Books, batch: Batch, outcome: Outcome, now: float, chance: fl
         _code(books, batch, outcome, now)
     elif verdict is Verdict.ENGINE_LOST:
         alone = len(books.running()) == 1
-        books.driver.is_ready = False
-        await_driver(books)
+        await_driver(books, now)
         _lost(books, batch, alone=alone, now=now)
     elif books.ending or batch.is_cancelled or verdict is Verdict.CANCELLED:
         delay_seconds = 0 if books.ending else books.settings.retry.max_delay_seconds
@@ -160,9 +159,8 @@ def wake_rested(books: Books, now: float) -> None:
 def driver_lost(books: Books, why: str, now: float) -> None:
     """Take it that nothing will come of what the driver had."""
     running = books.running()
-    books.driver.is_ready = False
     books.report(Note.DRIVER_LOST, detail=why)
-    await_driver(books)
+    await_driver(books, now)
     for batch in running:
         _lost(books, batch, alone=len(running) == 1, now=now)
 
