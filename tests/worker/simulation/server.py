@@ -14,6 +14,8 @@ from tests.worker.simulation.options import ACK_WAIT_SECONDS, Options
 
 INCARNATION = "2026-11-18T12:00:00Z"
 MESSAGE_BYTES = 10
+REMEMBERED_SECONDS = 3 * ACK_WAIT_SECONDS
+"""Engines remember what they finished for a little longer."""
 FORGETTING_SECONDS = 2.0
 """What is younger may not be on its disk yet."""
 
@@ -44,6 +46,8 @@ class Server:
         self.terminated: set[int] = set()
         self.answered_at: dict[int, float] = {}
         self.forgot_answers = False
+        self.too_late: set[int] = set()
+        """Delivered once more so long after their answer was forgotten that nobody remembers that it was given."""
         self.letters: Counter[int] = Counter()
         self.ledger: dict[str, bytes] = {}
         self.refuses_ledger_until = self.refuses_letters_until = 0.0
@@ -101,6 +105,8 @@ class Server:
             del self.available[sequence]
         for sequence in (*again, *fresh):
             self.delivered[sequence] += 1
+            if now - self.answered_at.get(sequence, now) > REMEMBERED_SECONDS:
+                self.too_late.add(sequence)
         return again, fresh
 
     def hold(self, holder: object, block: int, sequences: Iterable[int]) -> None:

@@ -18,6 +18,13 @@ from tests.worker.simulation.run import run
 
 SEEDS_MAX = 1500
 """Most are noticed within the first fifty."""
+FIRST_SEEDS = {
+    "keeps_what_it_held_while_it_slept": 150,
+    "blames_a_batch_that_did_not_run_alone": 343,
+    "runs_a_message_that_it_holds_once_more": 122,
+    "answers_by_the_former_delivery": 122,
+}
+"""Where to begin with those for which much has to come together; any other place would do, and take longer."""
 
 Patch = pytest.MonkeyPatch
 _next_stage, _went_well, _open = settling.next_stage, settling.went_well, Books.open
@@ -213,7 +220,8 @@ MUTANTS = [
 @pytest.mark.parametrize("spoil", MUTANTS, ids=lambda spoil: spoil.__name__)
 def test_the_simulator_notices_a_machine_that_is_wrong(spoil: Callable[[Patch], None], monkeypatch: Patch) -> None:
     spoil(monkeypatch)
-    assert any(_fails(seed) for seed in range(SEEDS_MAX))
+    first = FIRST_SEEDS.get(spoil.__name__, 0)
+    assert any(_fails(seed) for seed in range(first, first + SEEDS_MAX))
 
 
 def _fails(seed: int) -> bool:
