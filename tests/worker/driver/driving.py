@@ -95,6 +95,10 @@ class RunningDriver:
         (jvm,) = [child for child in self.children() if child.name() == "java"]
         return jvm
 
+    def losses(self) -> int:
+        """Return how often Spark was noticed to be lost while nothing ran; it is known to be by then."""
+        return self.program.log.read_text().count("Spark is lost: ")
+
     def children(self) -> list[psutil.Process]:
         return psutil.Process(self.program.pid).children(recursive=True)
 

@@ -102,9 +102,9 @@ def test_a_jvm_that_is_killed_mid_batch_is_replaced_and_top_level_udfs_work_on(
 
 
 def test_a_jvm_that_is_killed_while_nothing_runs_is_replaced(driver: RunningDriver) -> None:
-    killed = driver.jvm()
-    killed.kill()
-    wait_until(lambda: not driver.is_ready() or driver.jvm() != killed, "the loss is known", LONG_SECONDS)
+    losses = driver.losses()
+    driver.jvm().kill()
+    wait_until(lambda: driver.losses() > losses, "the loss is known", LONG_SECONDS)
     driver.wait_ready()
     assert driver.run("aggregate").verdict is Verdict.OK
 
@@ -145,7 +145,6 @@ def test_told_to_end_it_finishes_what_it_has_and_takes_no_more(driver: RunningDr
     wait_until(lambda: not driver.is_ready(), "it takes no more", LONG_SECONDS)
     (driver.jobs_folder / "go-on").touch()
     assert outcome.result().verdict is Verdict.OK
-    driver.client.forget(batch.name)
     assert driver.program.wait_ended(LONG_SECONDS) == 0
 
 
@@ -153,6 +152,8 @@ def test_a_function_that_hangs_in_plain_python_ends_the_process_once_its_run_is_
     with RunningDriver("driver-hung", hang_seconds=1.0) as driver:
         driver.wait_ready()
         jvm = driver.jvm()
-        assert driver.run("hang_in_python", deadline_seconds=1.0).verdict is Verdict.DEADLINE
+        batch = handed("hang_in_python", deadline_seconds=1.0)
+        outcome = driver.client.run(batch, rows(TEXTS), timeout_seconds=LONG_SECONDS)
+        assert outcome.verdict is Verdict.DEADLINE
         assert driver.program.wait_ended(LONG_SECONDS) == 1
         wait_until(lambda: not jvm.is_running() or jvm.status() == psutil.STATUS_ZOMBIE, "its JVM ends", LONG_SECONDS)
