@@ -19,6 +19,7 @@ from tests.worker.simulation.run import run
 SEEDS_MAX = 1500
 """Most are noticed within the first fifty."""
 FIRST_SEEDS = {
+    "commits_before_the_dead_letters": 591,
     "keeps_what_it_held_while_it_slept": 150,
     "blames_a_batch_that_did_not_run_alone": 343,
     "runs_a_message_that_it_holds_once_more": 122,
