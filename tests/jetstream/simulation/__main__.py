@@ -8,12 +8,14 @@ One seed prints what it chose and all that happened; a range prints how fast it 
 import argparse
 import sys
 import time
+from collections.abc import Callable
 
+from tests.jetstream.simulation.outcome import Outcome
 from tests.jetstream.simulation.run import run
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.jetstream.simulation", description=__doc__)
+def main(run: Callable[..., Outcome], module: str) -> int:
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description="Run seeds of the simulation by hand.")
     parser.add_argument("--seed", type=int, help="run one seed, and print its story")
     parser.add_argument("--seeds", type=int, nargs=2, metavar=("FIRST", "LAST"), default=(0, 9_999))
     arguments = parser.parse_args()
@@ -21,10 +23,10 @@ def main() -> int:
         outcome = run(arguments.seed, traced=True)
         sys.stdout.write(outcome.describe() + "\n")
         return 1 if outcome.violation else 0
-    return _many(range(arguments.seeds[0], arguments.seeds[1] + 1))
+    return _many(run, range(arguments.seeds[0], arguments.seeds[1] + 1))
 
 
-def _many(seeds: range) -> int:
+def _many(run: Callable[..., Outcome], seeds: range) -> int:
     started = time.perf_counter()
     failed = 0
     for seed in seeds:
@@ -38,4 +40,4 @@ def _many(seeds: range) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(run, "tests.jetstream.simulation"))

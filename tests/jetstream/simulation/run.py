@@ -3,8 +3,6 @@
 Knows the order of things. Does not know what must hold (checks.py).
 """
 
-from dataclasses import dataclass, field
-
 from penstock_jetstream.core.consume import Consume
 from penstock_jetstream.core.options import ConsumeOptions
 from tests.jetstream.simulation.checks import LOOK_SECONDS, Checks
@@ -13,8 +11,8 @@ from tests.jetstream.simulation.consume_client import ConsumeClient, MachineFact
 from tests.jetstream.simulation.faults import Faults
 from tests.jetstream.simulation.fetch_client import FetchClient
 from tests.jetstream.simulation.options import FAULT_SECONDS, Options, choose
+from tests.jetstream.simulation.outcome import Outcome, play
 from tests.jetstream.simulation.server import Server
-from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
 
 PEACE_SECONDS = 400.0
@@ -26,36 +24,11 @@ def plain(options: ConsumeOptions) -> Consume:
     return Consume(options, stream="S", consumer="c")
 
 
-@dataclass
-class Outcome:
-    """What became of a run."""
-
-    seed: int
-    options: Options
-    violation: str = ""
-    seconds: float = 0.0
-    lines: list[str] = field(default_factory=list)
-
-    def describe(self) -> str:
-        verdict = self.violation or f"all held; everything was done after {self.seconds:.0f} simulated seconds"
-        head = f"seed {self.seed}\n{self.options.describe()}"
-        return "\n".join(
-            [head, *self.lines, verdict, f"again: python -m tests.jetstream.simulation --seed {self.seed}"]
-        )
-
-
 def run(seed: int, *, make: MachineFactory = plain, options: Options | None = None, traced: bool = False) -> Outcome:
     """Run one seed; `make` may make machines that are not right, to see whether that is noticed."""
     options = options or choose(seed)
     world = World(seed, traced=traced)
-    outcome = Outcome(seed, options)
-    try:
-        _live(world, options, make)
-    except Violation as violation:
-        outcome.violation = str(violation)
-    outcome.seconds = world.now
-    outcome.lines = world.lines or []
-    return outcome
+    return play(seed, options, world, lambda: _live(world, options, make), module="tests.jetstream.simulation")
 
 
 def _live(world: World, options: Options, make: MachineFactory) -> None:

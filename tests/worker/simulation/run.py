@@ -3,10 +3,8 @@
 Knows the order of things. Does not know what must hold (checks.py).
 """
 
-from dataclasses import dataclass, field
-
 from penstock_worker.policy.machine import events as told
-from tests.jetstream.simulation.violation import Violation
+from tests.jetstream.simulation.outcome import Outcome, play
 from tests.jetstream.simulation.world import World
 from tests.worker.simulation.checks import Checks
 from tests.worker.simulation.driver import Sink
@@ -20,34 +18,11 @@ PEACE_SECONDS = 1500.0
 DRAIN_SECONDS = 60.0
 
 
-@dataclass
-class Outcome:
-    """What became of a run."""
-
-    seed: int
-    options: Options
-    violation: str = ""
-    seconds: float = 0.0
-    lines: list[str] = field(default_factory=list)
-
-    def describe(self) -> str:
-        verdict = self.violation or f"all held; everything was done after {self.seconds:.0f} simulated seconds"
-        head = f"seed {self.seed}\n{self.options.describe()}"
-        return "\n".join([head, *self.lines, verdict, f"again: python -m tests.worker.simulation --seed {self.seed}"])
-
-
 def run(seed: int, *, make: MachineFactory = plain, options: Options | None = None, traced: bool = False) -> Outcome:
     """Run one seed; `make` may make machines that are not right, to see whether that is noticed."""
     options = options or choose(seed)
     world = World(seed, traced=traced)
-    outcome = Outcome(seed, options)
-    try:
-        _live(world, options, make)
-    except Violation as violation:
-        outcome.violation = str(violation)
-    outcome.seconds = world.now
-    outcome.lines = world.lines or []
-    return outcome
+    return play(seed, options, world, lambda: _live(world, options, make), module="tests.worker.simulation")
 
 
 def _live(world: World, options: Options, make: MachineFactory) -> None:

@@ -5,6 +5,7 @@ A seed that fails prints what it chose and all that happened. Its bug then becom
 
 import pytest
 
+from tests.jetstream.simulation.outcome import check_seeds
 from tests.worker.simulation.run import run
 
 SEEDS = 4000
@@ -13,9 +14,7 @@ SEEDS_PER_TEST = 250
 
 @pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_PER_TEST))
 def test_whatever_happens_what_must_hold_does(first: int) -> None:
-    for seed in range(first, first + SEEDS_PER_TEST):
-        if run(seed).violation:
-            pytest.fail(run(seed, traced=True).describe(), pytrace=False)
+    check_seeds(run, first, SEEDS_PER_TEST)
 
 
 def test_a_seed_is_the_same_run_every_time() -> None:

@@ -28,13 +28,13 @@ class HandOver:
     batch_id: str
     run: int
     """Counted from 1, over all attempts; with the id it names the run."""
-    pieces: Pieces
-    ranges: tuple[Range, ...]
-    count: int
-    bytes: int
+    deadline_seconds: float
     attempt: int
     redelivered: bool
-    deadline_seconds: float
+    pieces: Pieces
+    count: int
+    bytes: int
+    ranges: tuple[Range, ...]
 
 
 @dataclass(frozen=True, slots=True)
