@@ -101,8 +101,12 @@ class Checks:
         """Tell whether the ledger promises that a message is in one batch only, whoever dies."""
         reports = [report for engine in self.engines for report in engine.notes]
         cut = {report.batch_id for report in reports if report.note is Note.SPLIT}
+        is_replaced = any(
+            report.note is Note.REPLACED for engine in self.engines if engine.was_full for report in engine.notes
+        )
         is_forgotten = self.server.forgot_answers and len(self.engines) > 1
-        return self.options.ledger and not self.options.may_have_twins and not (batches & cut) and not is_forgotten
+        is_excused = bool(batches & cut) or is_forgotten or is_replaced
+        return self.options.ledger and not self.options.may_have_twins and not is_excused
 
     def drained(self) -> None:
         for engine in self.engines:

@@ -71,6 +71,8 @@ class Engine:
         self.unwell_at = 0.0
         """When it last could not renew: it was frozen, or without a link."""
         self.pulls = False
+        self.was_full = False
+        """Then what is missing of a recalled batch may have had no chance to come in time."""
         self.sequences: dict[int, list[int]] = {}
         self.answered: dict[tuple[int, int], str] = {}
         self.newest: dict[int, tuple[int, int]] = {}
@@ -293,8 +295,8 @@ class Engine:
             self._send(self.server.renew, sequence)
 
     def _HoldPull(self, action: wants.HoldPull) -> None:  # noqa: N802
-        del action
         self.pulls = False
+        self.was_full |= wants.HoldReason.FULL in action.reasons
 
     def _ReleasePull(self, action: wants.ReleasePull) -> None:  # noqa: N802
         del action
