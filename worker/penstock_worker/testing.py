@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -149,6 +150,7 @@ def local_spark(conf: Mapping[str, str] | None = None) -> SparkSession:
 
     from penstock_worker.spark import find_java  # noqa: PLC0415
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is whatever python3 is on the PATH
     os.environ.setdefault("JAVA_HOME", str(find_java(Path(tempfile.gettempdir()) / "penstock-java").home))
     builder = SparkSession.builder.master("local[2]").appName("penstock-testing")
     for name, value in {**CONF, **(conf or {})}.items():

@@ -5,6 +5,7 @@ processes (plugin.py), because a JVM takes seconds to start and 1 GB of memory.
 """
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,13 +43,14 @@ appender.stderr.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return what Spark's scripts need: a Java, their home, and settings of nobody else's Spark on this machine."""
+    """Return what Spark needs: a Java, this Python, its home, and settings of nobody else's Spark on this machine."""
     (folder / "log4j2.properties").write_text(LOGGING)
     return {
         "JAVA_HOME": str(find_java(folder / "java").home),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_CONF_DIR": str(folder),
+        "PYSPARK_PYTHON": sys.executable,
     }
 
 
