@@ -1,0 +1,210 @@
+"""The state folder of a local home: what `penstock up` keeps there, what it tells the other commands, and who has it.
+
+    lock                                    held for as long as `up`, or anything that it started, lives
+    home.json                               what runs: the process, the servers, the groups
+    nats/NAMESPACE.NAME/                    the data of the embedded server of a Connection
+    groups/NAMESPACE.NAME/suspended         while this file is there, the group is paused, as with spec.suspend
+    groups/NAMESPACE.NAME/WORKER/           a worker: settings.json, engine.log, driver.log, and Spark's own folder
+
+Knows names and forms. Does not know what is done with them: `up` writes, other commands read.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+DEFAULT_FOLDER = Path(".penstock")
+LOCK, HOME, HOME_NOW, NATS, GROUPS, SUSPENDED = "lock", "home.json", ".home.json.new", "nats", "groups", "suspended"
+SETTINGS, ENGINE_LOG, DRIVER_LOG, NATS_LOG = "settings.json", "engine.log", "driver.log", "nats-server.log"
+LOOK_SECONDS = 0.05
+GLANCE_SECONDS = 1.0
+"""How long the lock may be taken by others than an `up`: whoever looks whether one runs has it for a moment."""
+LONGEST_SOCKET_PATH = 103
+"""Bytes, which every Unix can bind."""
+
+
+class StateError(RuntimeError):
+    """The folder cannot be used; the text says why, and what to do."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ConnectionRecord(_Record):
+    """Where a Connection leads."""
+
+    namespace: str
+    name: str
+    servers: tuple[str, ...]
+    """URLs that work from here: an embedded server's own, or those of the manifest."""
+    embedded: bool = False
+
+
+class GroupRecord(_Record):
+    """A queue group, and where all of it is."""
+
+    namespace: str
+    name: str
+    connection: str
+    """NAMESPACE/NAME of the Connection that leads to its stream."""
+    stream: str
+    """The server's names, here and below."""
+    consumer: str
+    dead_letter_stream: str
+    dead_letter_subject: str
+    """Before the original subject of each dead letter."""
+    code: str | None = None
+    """The folder with its code."""
+
+
+class HomeRecord(_Record):
+    """What an `up` that runs tells the other commands."""
+
+    pid: int
+    started: datetime
+    files: tuple[str, ...]
+    """What was read, as absolute paths; as with -f."""
+    recursive: bool = False
+    secrets: str | None = None
+    """The folder of Secrets, as with --secrets."""
+    default_namespace: str = "default"
+    connections: tuple[ConnectionRecord, ...] = ()
+    groups: tuple[GroupRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFolder:
+    """What is kept of a queue group."""
+
+    path: Path
+
+    @property
+    def is_suspended(self) -> bool:
+        return (self.path / SUSPENDED).exists()
+
+    def suspend(self) -> None:
+        """Have the group pause until somebody resumes it, over any number of starts."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        (self.path / SUSPENDED).touch()
+
+    def resume(self) -> None:
+        (self.path / SUSPENDED).unlink(missing_ok=True)
+
+    def worker(self, name: str) -> Path:
+        return self.path / name
+
+    def workers(self) -> list[Path]:
+        """Return the folders of all workers that there were since the data was deleted last."""
+        return sorted(each for each in self.path.glob("*") if each.is_dir()) if self.path.is_dir() else []
+
+
+class StateFolder:
+    """One such folder, whether it is there or not."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+
+    def nats(self, namespace: str, name: str) -> Path:
+        return self.path / NATS / f"{namespace}.{name}"
+
+    def group(self, namespace: str, name: str) -> GroupFolder:
+        return GroupFolder(self.path / GROUPS / f"{namespace}.{name}")
+
+    def socket(self, worker: Path) -> Path:
+        """Return where a worker's driver serves: beside its settings, unless no socket can have so long a path."""
+        beside = worker / "driver.sock"
+        if len(os.fsencode(beside)) <= LONGEST_SOCKET_PATH:
+            return beside
+        digest = hashlib.sha256(os.fsencode(worker)).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}" / f"{digest}.sock"
+
+    @contextmanager
+    def taken(self) -> Iterator[int]:
+        """Have the folder while the block runs, or raise a StateError; yields the descriptor of the lock.
+
+        A process that inherits the descriptor has the folder, too, until it ends.
+        """
+        with self._opened() as lock:
+            if not _locked(lock, GLANCE_SECONDS):
+                raise StateError(self._in_use())
+            try:
+                yield lock
+            finally:
+                (self.path / HOME).unlink(missing_ok=True)
+
+    def is_taken(self) -> bool:
+        """Tell whether an `up` has the folder, or what it started has not ended yet."""
+        if not (self.path / LOCK).exists():
+            return False
+        with self._opened() as lock:
+            return not _locked(lock, 0)
+
+    def write(self, home: HomeRecord) -> None:
+        """Tell the other commands what runs."""
+        new = self.path / HOME_NOW
+        new.touch(mode=0o600)
+        new.write_text(home.model_dump_json(indent=2))
+        new.replace(self.path / HOME)
+
+    def read(self) -> HomeRecord | None:
+        """Return what runs; None if nothing does. What an `up` left that was killed tells nothing."""
+        if not self.is_taken():
+            return None
+        try:
+            return HomeRecord.model_validate_json((self.path / HOME).read_bytes())
+        except FileNotFoundError:  # it is about to start, or about to end
+            return None
+        except ValidationError as problem:
+            raise StateError(f"{self.path / HOME} was written by another version of Penstock.") from problem
+
+    def delete(self) -> None:
+        """Delete everything, for good. Nobody may have the folder."""
+        with self.taken():
+            for name in (NATS, GROUPS):
+                shutil.rmtree(self.path / name, ignore_errors=True)
+            (self.path / LOCK).unlink()
+        with suppress(OSError):  # somebody put other things there, which stay
+            self.path.rmdir()
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as problem:
+            raise StateError(f"The state folder {self.path} cannot be used: {problem.strerror}.") from problem
+        try:
+            yield lock
+        finally:
+            os.close(lock)
+
+    def _in_use(self) -> str:
+        return (
+            f"Another `penstock up` has the state folder {self.path}. End it with `penstock down --state {self.path}`, "
+            "or choose another folder with --state."
+        )
+
+
+def _locked(lock: int, seconds: float) -> bool:
+    """Lock a file within that time, and tell whether it could be done."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(LOOK_SECONDS)
+        else:
+            return True

@@ -1,0 +1,113 @@
+"""The state folder: who has it, what is told there, and what stays."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from penstock_operator.local.state import ConnectionRecord, GroupRecord, HomeRecord, StateError, StateFolder
+
+HOME = HomeRecord(
+    pid=1,
+    started=datetime(2026, 1, 31, tzinfo=UTC),
+    files=("/manifests",),
+    connections=(ConnectionRecord(namespace="default", name="nats", servers=("nats://localhost",), embedded=True),),
+    groups=(
+        GroupRecord(
+            namespace="default",
+            name="etl",
+            connection="default/nats",
+            stream="ORDERS",
+            consumer="etl",
+            dead_letter_stream="ORDERS-etl-dead",
+            dead_letter_subject="dead.ORDERS.etl",
+        ),
+    ),
+)
+HOLDER = """
+import sys
+from pathlib import Path
+from penstock_operator.local.state import StateFolder
+with StateFolder(Path(sys.argv[1])).taken():
+    print("taken", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_two_cannot_have_one_folder(tmp_path: Path) -> None:
+    state = StateFolder(tmp_path / "state")
+    with state.taken(), pytest.raises(StateError, match="Another `penstock up` has the state folder"):  # noqa: SIM117
+        with state.taken():
+            pass
+    with state.taken():
+        assert state.is_taken()
+    assert not state.is_taken()
+
+
+def test_what_runs_is_told_for_as_long_as_it_runs(tmp_path: Path) -> None:
+    state = StateFolder(tmp_path)
+    with state.taken():
+        state.write(HOME)
+        assert state.read() == HOME
+    assert state.read() is None
+
+
+def test_what_a_killed_one_left_tells_nothing(tmp_path: Path) -> None:
+    state = StateFolder(tmp_path)
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "taken\n"
+        state.write(HOME)
+        assert state.read() == HOME
+        holder.kill()
+    assert (tmp_path / "home.json").exists()
+    assert state.read() is None
+    with state.taken():
+        assert state.is_taken()
+
+
+def test_what_another_version_wrote_is_refused(tmp_path: Path) -> None:
+    state = StateFolder(tmp_path)
+    with state.taken():
+        (tmp_path / "home.json").write_text('{"pid": "mine"}')
+        with pytest.raises(StateError, match="another version"):
+            state.read()
+
+
+def test_a_paused_group_stays_so_until_it_is_resumed(tmp_path: Path) -> None:
+    group = StateFolder(tmp_path).group("shop", "etl")
+    assert not group.is_suspended
+    group.suspend()
+    assert StateFolder(tmp_path).group("shop", "etl").is_suspended
+    group.resume()
+    group.resume()
+    assert not group.is_suspended
+
+
+def test_a_socket_has_a_path_that_can_be_bound(tmp_path: Path) -> None:
+    short, long = Path("/s/w"), tmp_path / ("long" * 40)
+    assert StateFolder(Path("/s")).socket(short) == short / "driver.sock"
+    socket = StateFolder(tmp_path).socket(long)
+    assert len(str(socket).encode()) < 104
+    assert socket != StateFolder(tmp_path).socket(long / "other")
+
+
+def test_deleting_takes_what_is_ours_and_leaves_the_rest(tmp_path: Path) -> None:
+    state = StateFolder(tmp_path / "state")
+    state.nats("default", "nats").mkdir(parents=True)
+    state.group("default", "etl").suspend()
+    state.delete()
+    assert not state.path.exists()
+    state.group("default", "etl").suspend()
+    (state.path / "mine.txt").touch()
+    state.delete()
+    assert [each.name for each in state.path.iterdir()] == ["mine.txt"]
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StateError, match="cannot be used: File exists"), StateFolder(tmp_path / "file").taken():
+        pass
