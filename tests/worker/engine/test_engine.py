@@ -143,7 +143,7 @@ async def test_an_error_of_the_code_ends_the_engine_and_leaves_every_message_on_
     work.script.process = lambda *_: Outcome(Verdict.CODE, 0.01, fault=FAULT)
     with work.driver():
         stop = await work.drained()
-    assert stop.code == 1
+    assert stop.code == 3
     assert "ArithmeticException" in stop.sentence
     assert await work.letters() == []
     info = await work.info()
@@ -163,7 +163,7 @@ async def test_a_driver_whose_code_cannot_be_imported_ends_the_engine_before_it_
     )
     with work.driver():
         stop = await work.drained()
-    assert stop.code == 1
+    assert stop.code == 3
     assert "pandsa" in stop.sentence
     assert (await work.info()).num_pending == 10
 

@@ -78,10 +78,21 @@ async def test_the_status_says_what_runs(work: Scene) -> None:
             await work.eventually(begun.is_set)
             running = await order(work, "status")
             done.set()
-            ended = await work.until_status(lambda told: told["verdicts"] == {"ok": 1})
+            ended = await work.until_status(lambda told: told["answered"] == {"acked": SOME})
     (batch,) = running["batches"]
     assert (batch["ranges"], batch["messages"], batch["attempt"]) == (f"1-{SOME}", SOME, 1)
+    assert running["heldMessages"] == SOME
     assert (ended["batches"], ended["runMessages"], ended["runSeconds"]) == ([], SOME, 1.5)
+    assert (ended["heldMessages"], ended["verdicts"]) == (0, {"ok": 1})
+    work_done = ended["work"]
+    assert work_done.pop("busySeconds") > 0
+    assert work_done == {
+        "batches": 1,
+        "messages": SOME,
+        "seconds": 1.5,
+        "messagesSquared": SOME**2,
+        "messagesTimesSeconds": 1.5 * SOME,
+    }
 
 
 async def test_a_paused_worker_pulls_nothing_until_it_is_resumed(work: Scene) -> None:

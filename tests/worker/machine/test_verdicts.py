@@ -63,7 +63,7 @@ def test_a_batch_that_is_bad_as_a_whole_stops_the_worker_and_leaves_no_dead_lett
     play = Play.ready()
     play.arrive(*range(1, count + 1))
     drive(play, bad)
-    assert play.one(wants.Stop).code == 1
+    assert play.one(wants.Stop).code == 3
     tally = play.machine.books.tally
     assert tally.dead_lettered == 0
     assert tally.answered == count
@@ -75,7 +75,7 @@ def test_too_many_bad_messages_in_a_row_stop_the_worker_though_each_came_alone()
         play.arrive(sequence)
         play.end(play.run(), Verdict.DATA)
         play.settle()
-    assert play.one(wants.Stop).code == 1
+    assert play.one(wants.Stop).code == 3
     assert play.machine.books.tally.dead_lettered == CONDEMNED_MAX
 
 
@@ -88,7 +88,7 @@ def test_wrong_code_gives_everything_back_and_stops_loudly() -> None:
     assert play.one(wants.CancelRun).batch_id == second.batch_id
     play.end(second, Verdict.CANCELLED)
     stop = play.one(wants.Stop)
-    assert stop.code == 1
+    assert stop.code == 3
     assert "no such column" in stop.sentence
     assert "job.py:7" in stop.sentence
     assert play.machine.books.tally.given_back == 250

@@ -1,6 +1,7 @@
 """`penstock-engine --settings FILE`: pulls, settles and reports for one worker until it is told to end.
 
-Exit codes: 0 when it ended as it was told to, 1 when it failed, 2 when what it was told cannot be.
+Exit codes: 0 when it ended as it was told to, 1 when it failed and may be started again, 2 when what it was told cannot
+be, 3 when the code cannot process what it is given.
 """
 
 import argparse

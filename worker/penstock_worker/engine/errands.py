@@ -148,7 +148,9 @@ class Errands:
 
     def forget(self, outcome: str, pieces: Pieces) -> None:
         """Count messages that have their final answer, and keep them no longer."""
-        self.metrics.answered(outcome, *self.shelf.answered(pieces))
+        messages, size_bytes = self.shelf.answered(pieces)
+        self.metrics.answered(outcome, messages, size_bytes)
+        self.standing.answered[outcome] += messages
 
     async def count(self) -> None:
         """Read the consumer's info, however often that fails."""

@@ -7,8 +7,8 @@ import logging
 from dataclasses import dataclass
 
 from penstock_jetstream import Bucket, JetStream
+from penstock_jetstream.core.tokens import as_token
 from penstock_jetstream.errors import ConflictError, MissingError
-from penstock_worker.engine.naming import as_token
 from penstock_worker.policy.ledger import Entry, LedgerEntryError, decode, encode
 
 BUCKET = "penstock-ledger"

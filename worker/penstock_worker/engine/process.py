@@ -94,12 +94,13 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
     consumer = js.consumer(settings.stream, settings.consumer)
     machine = Machine(settings, ack_wait_seconds=place.ground.ack_wait_seconds)
     metrics = Metrics(settings.group, settings.worker)
-    standing = Standing(settings)
+    shelf = Shelf()
+    standing = Standing(settings, lambda: shelf.unanswered)
     shell = Shell(machine, js.connection, place.ground, tasks, Reporter(standing, metrics))
     shell.errands = Errands(
         jetstream=js,
         settings=settings,
-        shelf=Shelf(),
+        shelf=shelf,
         answers=Answers(js.connection, consumer),
         driver=DriverLink(place.client, shell.tell, shell.spawn, standing),
         desk=Desk(settings.stream, settings.consumer, settings.group, settings.worker, settings.dead_letter_subject),

@@ -48,7 +48,7 @@ class Reporter:
             self.standing.ended(report.batch_id, report.verdict, report.seconds)
             self.metrics.ran(report.verdict, report.seconds)
         if report.note is Note.DRIVER_LOST:
-            self.standing.runs.clear()
+            self.standing.driver_lost()
         logger.log(self._level(report), "%s", _sentence(report), extra={"facts": _facts(report)})
 
     def _level(self, report: Report) -> int:

@@ -14,7 +14,7 @@ from importlib import metadata
 from typing import Any, Self
 
 from penstock_jetstream import Connection
-from penstock_worker.engine.naming import as_token
+from penstock_jetstream.core.tokens import as_token
 
 NAME = "penstock-worker"
 DISTRIBUTION = "penstock-worker"

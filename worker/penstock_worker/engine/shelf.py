@@ -47,6 +47,11 @@ class Shelf:
         """How many are held, answered ones included whose block is still needed."""
         return sum(len(block.rows) for block in self._blocks.values())
 
+    @property
+    def unanswered(self) -> int:
+        """How many have no final answer yet."""
+        return sum(block.answered.count(0) for block in self._blocks.values())
+
     def put(self, rows: Rows) -> list[Arrived]:
         """Keep messages, fresh and redelivered ones apart, and return what the machine is to be told."""
         if not rows.has_redelivered:

@@ -6,11 +6,13 @@ Knows what it is told by the shell, and puts it in words. Decides nothing.
 import math
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock_worker.engine.probes import Judgement
 from penstock_worker.policy.machine.actions import HandOver, HoldReason
+from penstock_worker.policy.outcome import Verdict
 from penstock_worker.policy.ranges import as_text
 from penstock_worker.policy.settings import EngineSettings
 
@@ -40,10 +42,42 @@ class Run:
 
 
 @dataclass(slots=True)
+class Work:
+    """Sums over the batches that were done, from which whoever scales learns what a batch costs."""
+
+    batches: int = 0
+    messages: int = 0
+    seconds: float = 0.0
+    messages_squared: int = 0
+    messages_times_seconds: float = 0.0
+    busy_seconds: float = 0.0
+    """With at least one batch at the driver."""
+
+    def add(self, messages: int, seconds: float) -> None:
+        self.batches += 1
+        self.messages += messages
+        self.seconds += seconds
+        self.messages_squared += messages**2
+        self.messages_times_seconds += messages * seconds
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "batches": self.batches,
+            "messages": self.messages,
+            "seconds": round(self.seconds, 3),
+            "messagesSquared": self.messages_squared,
+            "messagesTimesSeconds": round(self.messages_times_seconds, 3),
+            "busySeconds": round(self.busy_seconds, 3),
+        }
+
+
+@dataclass(slots=True)
 class Standing:
     """What is the case now."""
 
     settings: EngineSettings
+    held: Callable[[], int] = lambda: 0
+    """How many messages have no final answer yet, in a batch or on their way into one."""
     holds: tuple[HoldReason, ...] = (HoldReason.DRIVER,)
     runs: dict[str, Run] = field(default_factory=dict)
     """By batch id."""
@@ -52,8 +86,12 @@ class Standing:
     """Why nothing can be pulled, besides the machine's reasons."""
     driver_why_not: str = ""
     verdicts: Counter[str] = field(default_factory=Counter)
+    answered: Counter[str] = field(default_factory=Counter)
+    """Messages that have their final answer, by what became of them."""
     run_seconds: float = 0.0
     run_messages: int = 0
+    work: Work = field(default_factory=Work)
+    _busy_since: float | None = None
     pending: float = math.nan
     ack_pending: float = math.nan
     redelivered: float = math.nan
@@ -64,6 +102,8 @@ class Standing:
         return HoldReason.CIRCUIT in self.holds
 
     def began(self, handed: HandOver) -> None:
+        if self._busy_since is None:
+            self._busy_since = time.monotonic()
         self.runs[handed.batch_id] = Run(handed)
 
     def ended(self, batch_id: str, verdict: str, seconds: float) -> None:
@@ -72,6 +112,19 @@ class Standing:
         if run is not None:
             self.run_seconds += seconds
             self.run_messages += run.handed.count
+            if verdict == Verdict.OK:
+                self.work.add(run.handed.count, seconds)
+        self._rest()
+
+    def driver_lost(self) -> None:
+        self.runs.clear()
+        self._rest()
+
+    def _rest(self) -> None:
+        """Count the time that something ran, once nothing does."""
+        if self._busy_since is not None and not self.runs:
+            self.work.busy_seconds += time.monotonic() - self._busy_since
+            self._busy_since = None
 
     def ready(self) -> Judgement:
         """Tell whether messages are worked on, or would be if there were any."""
@@ -99,9 +152,12 @@ class Standing:
             "batches": [run.told() for run in self.runs.values()],
             "inFlight": self.settings.batch.in_flight,
             "maxMessages": self.settings.batch.max_messages,
+            "heldMessages": self.held(),
             "verdicts": dict(self.verdicts),
+            "answered": dict(self.answered),
             "runSeconds": round(self.run_seconds, 3),
             "runMessages": self.run_messages,
+            "work": self.work.told(),
         }
 
 

@@ -11,7 +11,8 @@ from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.batch import BEFORE_A_RUN, Batch, Stage
 from penstock_worker.policy.machine.books import Books, Ending
 
-EXIT_DONE, EXIT_FAILED = 0, 1
+EXIT_DONE, EXIT_FAILED, EXIT_CODE_STOPPED = 0, 1, 3
+"""2 is for settings that cannot be. To start again is of use after a failure alone: code has to be changed first."""
 CANCEL_SECONDS = 5.0
 """What is left of the grace for runs to be cancelled, and for what they had to be given back."""
 CANCEL_SHARE = 0.2
@@ -32,7 +33,7 @@ def end(books: Books, code: int, sentence: str, *, grace_seconds: float, now: fl
 
 
 def stop_for_code(books: Books, sentence: str, now: float) -> None:
-    end(books, EXIT_FAILED, sentence, grace_seconds=min(CANCEL_SECONDS, books.settings.grace_seconds), now=now)
+    end(books, EXIT_CODE_STOPPED, sentence, grace_seconds=min(CANCEL_SECONDS, books.settings.grace_seconds), now=now)
     if books.ending is not None:
         books.ending.cancel_at = now
 

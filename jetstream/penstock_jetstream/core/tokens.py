@@ -1,4 +1,4 @@
-"""Names as tokens of subjects and keys: any text, spelled with the letters that both allow. Knows the spelling."""
+"""Any names as tokens of subjects and keys: any text, spelled with the letters that both allow. Knows the spelling."""
 
 import re
 
