@@ -3,6 +3,7 @@
 Knows what may be written, and which fields exclude each other. Does not connect.
 """
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
@@ -85,6 +86,23 @@ class JetStream(Part):
     )
 
 
+class LocalServer(StrEnum):
+    """Which server a laptop uses."""
+
+    NAMED = "Named"
+    EMBEDDED = "Embedded"
+
+
+class Local(Part):
+    """What is different on a laptop, where `penstock up` runs what is declared. In a cluster it means nothing."""
+
+    server: LocalServer = LocalServer.NAMED
+    """Named: the servers above, as in a cluster. Embedded: a NATS server that `penstock up` runs itself, and that asks
+    nobody who they are; servers, auth, tls and jetStream mean nothing to it."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 4222
+    """The port of the embedded server, on the laptop's own address 127.0.0.1. 0: any that is free."""
+
+
 class ConnectionSpec(Part):
     """Where NATS is, and who we are there."""
 
@@ -103,6 +121,8 @@ class ConnectionSpec(Part):
     """Which JetStream is meant, where there are several behind one server."""
     allowed_namespaces: AllowedNamespaces = AllowedNamespaces()
     """Which namespaces may refer to this Connection. Its Secrets stay where they are."""
+    local: Local = Local()
+    """What is different on a laptop, where `penstock up` runs what is declared. In a cluster it means nothing."""
 
     RULES = (
         Rule(
