@@ -23,6 +23,8 @@ class Reason(StrEnum):
     CONNECTION_NOT_READY = "ConnectionNotReady"
     STREAM_NOT_FOUND = "StreamNotFound"
     STREAM_NOT_READY = "StreamNotReady"
+    CONSUMER_NOT_FOUND = "ConsumerNotFound"
+    CONSUMER_NOT_READY = "ConsumerNotReady"
     SECRET_NOT_FOUND = "SecretNotFound"  # noqa: S105 - a reason, not a secret
     SECRET_INVALID = "SecretInvalid"  # noqa: S105 - a reason, not a secret
     # it cannot be
