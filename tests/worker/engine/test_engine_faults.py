@@ -9,7 +9,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from penstock_worker.engine.ground import look
+from penstock_worker.engine.ledger_store import open_ledger
 from penstock_worker.exchange.records import Handed
+from penstock_worker.policy.identity import batch_id
+from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
 from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
 from tests.testbed.nats.fixtures import StartNats, StartRelay
@@ -257,6 +261,38 @@ async def test_an_engine_that_finds_another_stream_of_the_name_after_an_outage_e
                 stop = await engine
         assert stop.code == 1
         assert "There is nothing to pull from" in stop.sentence
+
+
+async def test_a_stream_made_anew_has_other_batches_and_other_dead_letters(work: Scene) -> None:
+    """Sinks, dead letters and drivers outlive a stream: what they know by a batch's id is not of its namesake."""
+    work.script.process = lambda *_: Outcome(Verdict.OK, 0.0, (Rejection(1, "no"),))
+    for _ in range(2):
+        await work.publish_many(SOME)
+        with work.driver():
+            await work.drained()
+        await work.assert_all_settled()
+        await work.js.streams.delete(work.stream)
+        await work.js.streams.create({"name": work.stream, "subjects": [f"{work.stream}.>"]})
+        await work.consumer()
+    ids = [handed.name.batch_id for handed, _ in work.script.handed]
+    assert work.script.sequences() == [list(range(1, SOME + 1))] * 2
+    assert len(set(ids)) == 2
+    assert [letter.data for letter in await work.letters()] == [b"1"] * 2
+
+
+async def test_a_consumer_made_anew_gets_what_was_committed_for_its_namesake(work: Scene) -> None:
+    """Who deletes a consumer to have everything once more is not to have it acknowledged unseen."""
+    await work.publish_many(SOME)
+    ground = await look(work.js, work.settings.engine)
+    ledger = await open_ledger(work.js, work.stream, "etl", incarnation=ground.life, replicas=1)
+    ranges = ((1, SOME),)
+    await ledger.write(Entry(batch_id=batch_id(work.stream, "etl", ranges), ranges=ranges, worker="w", committed=True))
+    assert len(await ledger.entries()) == 1
+    await work.js.consumers.delete(work.stream, "etl")
+    await work.consumer()
+    with work.driver():
+        await work.drained()
+    assert work.script.sequences() == [list(range(1, SOME + 1))]
 
 
 async def test_a_dead_letter_that_cannot_be_stored_keeps_its_message_until_it_can(work: Scene) -> None:

@@ -27,7 +27,11 @@ def letter_of(
 
 def test_a_letter_says_where_its_message_was_and_why_it_is_here() -> None:
     draft = letter_of(fault=Fault("KeyError", "'amount'", "C", "S", "at\nline 3", "etl.py:3"))
-    assert (draft.subject, draft.message_id, draft.data) == ("dead.orders.orders.eu", "ORDERS:7:etl", b"{}")
+    assert (draft.subject, draft.message_id, draft.data) == (
+        "dead.orders.orders.eu",
+        f"ORDERS:7:etl:{STORED_NS}",
+        b"{}",
+    )
     assert {name.removeprefix("Penstock-"): value for name, (value,) in draft.headers.items()} == {
         "Stream": "ORDERS",
         "Consumer": "etl",

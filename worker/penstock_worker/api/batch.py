@@ -226,8 +226,14 @@ class Batch:
         that column, else of the batch and the content.
         """
         rows = outgoing(df, subject, data, headers)
-        self._outgoing.append(with_ids(rows, f"{self.stream}:{self.consumer}", self.id, len(self._outgoing)))
+        self._outgoing.append(with_ids(rows, self._named_messages, self.id, len(self._outgoing)))
         return len(rows)
+
+    @property
+    def _named_messages(self) -> str:
+        """Return what stands before a sequence in the ids of messages that are sent."""
+        made = self._handed.incarnation
+        return f"{self.stream}:{self.consumer}{made and f':{made}'}"
 
     def finish(self) -> Finished:
         """Make good what the function asked for, now that it has returned: for its caller."""

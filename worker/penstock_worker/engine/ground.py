@@ -42,8 +42,13 @@ class Ground:
 
     @property
     def incarnation(self) -> str:
-        """The stream's, as the ledger has it."""
+        """The stream's, as batches are named by it."""
         return "" if self.stream.created is None else self.stream.created.isoformat()
+
+    @property
+    def life(self) -> str:
+        """That of stream and consumer, as the ledger has it: a consumer made anew is to have everything once more."""
+        return " ".join("" if made is None else made.isoformat() for made in self.birth)
 
     @property
     def replicas(self) -> int:

@@ -27,7 +27,7 @@ class LedgerStore:
     stream: str
     consumer: str
     incarnation: str
-    """The stream's: entries about another of the same name say nothing."""
+    """That of stream and consumer: entries about others of the same names say nothing."""
 
     async def entries(self) -> tuple[Entry, ...]:
         """Return all that is open, as far as it can be read."""

@@ -48,7 +48,8 @@ class Desk:
                 f"bytes of data there is no room for its headers below the server's max_payload, {max_payload_bytes}. "
                 "Raise that a little; nothing is lost meanwhile."
             )
-        message_id = f"{self.stream}:{letter.sequence}:{self.consumer}"
+        made = message.timestamps_ns[0]  # a stream of the same name, made anew, has another message of this sequence
+        message_id = f"{self.stream}:{letter.sequence}:{self.consumer}:{made}"
         return Draft(f"{self.subject}.{subject.decode(errors='replace')}", data, kept, message_id)
 
     def _facts(self, letter: Letter, batch_id: str, message: Rows) -> dict[str, list[str]]:

@@ -70,9 +70,7 @@ async def run(settings: WorkerSettings) -> Stop:
 async def _ledger(js: JetStream, engine: EngineSettings, ground: Ground) -> LedgerStore | None:
     if not engine.ledger:
         return None
-    return await open_ledger(
-        js, engine.stream, engine.consumer, incarnation=ground.incarnation, replicas=ground.replicas
-    )
+    return await open_ledger(js, engine.stream, engine.consumer, incarnation=ground.life, replicas=ground.replicas)
 
 
 async def _work(place: _Place) -> Stop:
@@ -92,7 +90,8 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
     """Put an engine together."""
     settings, js = place.settings, place.jetstream
     consumer = js.consumer(settings.stream, settings.consumer)
-    machine = Machine(settings, ack_wait_seconds=place.ground.ack_wait_seconds)
+    ground = place.ground
+    machine = Machine(settings, ack_wait_seconds=ground.ack_wait_seconds, incarnation=ground.incarnation)
     metrics = Metrics(settings.group, settings.worker)
     shelf = Shelf()
     standing = Standing(settings, lambda: shelf.unanswered)

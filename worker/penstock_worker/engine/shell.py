@@ -160,6 +160,7 @@ class Shell:
         handed = Handed(
             name=RunName(asked.batch_id, asked.run),
             stream=settings.stream,
+            incarnation=self.ground.incarnation,
             consumer=settings.consumer,
             ranges=asked.ranges,
             count=asked.count,

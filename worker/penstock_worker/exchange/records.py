@@ -41,6 +41,8 @@ class Handed:
     redelivered: bool
     """Whether the server delivered some of it before."""
     stream: str
+    incarnation: str = ""
+    """The stream's: another of the same name has other messages under the same sequences."""
     consumer: str
     ranges: tuple[Range, ...]
     count: int

@@ -41,7 +41,7 @@ class Entry:
 
 
 def encode(entry: Entry, *, incarnation: str) -> bytes:
-    """Return the value of the key. The incarnation is the stream's, say the time it was made."""
+    """Return the value of the key. The incarnation is that of stream and consumer, say the times they were made."""
     fields = {
         "incarnation": incarnation,
         "ranges": _distances(entry.ranges),
@@ -54,7 +54,7 @@ def encode(entry: Entry, *, incarnation: str) -> bytes:
 
 
 def decode(batch_id: str, value: bytes, *, incarnation: str) -> Entry | None:
-    """Read a key's value; None if it is about another stream of the same name, of which nothing is left."""
+    """Read a key's value; None if it is about another stream or consumer of the same name."""
     try:
         fields = json.loads(value)
         if fields["incarnation"] != incarnation:

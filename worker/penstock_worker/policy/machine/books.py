@@ -61,8 +61,10 @@ class Driver:
 class Books:
     """All that the machine remembers, and the actions of the event that it is at."""
 
-    def __init__(self, settings: EngineSettings, ack_wait_seconds: float) -> None:
+    def __init__(self, settings: EngineSettings, ack_wait_seconds: float, incarnation: str) -> None:
         self.settings = settings
+        self.incarnation = incarnation
+        """The stream's, say the time it was made."""
         self.ack_wait_seconds = ack_wait_seconds
         self.blocks = Blocks()
         self.fresh = Waiting(self.blocks)
@@ -87,7 +89,7 @@ class Books:
 
     def open(self, pieces: Pieces, now: float, *, redelivered: bool, root: Root | None = None) -> Batch:
         ranges = self.blocks.ranges(pieces)
-        name = batch_id(self.settings.stream, self.settings.consumer, ranges)
+        name = batch_id(self.settings.stream, self.settings.consumer, ranges, incarnation=self.incarnation)
         size_bytes = sum(map(self.blocks.bytes_of, pieces))
         messages = count(pieces)
         batch = Batch(name, pieces, ranges, messages, size_bytes, redelivered, root or Root(messages), due=now)
