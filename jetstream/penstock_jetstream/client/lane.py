@@ -90,7 +90,7 @@ class Lane(Consumption):
         former.block_handler = self._receive_late_block
 
     def _receive_block(self, block: Block) -> None:
-        if block.headers:
+        if block.headers and self._machine.takes_pins:
             self._learn_pin(block)
         self._carry_out(self._machine.arrived(len(block), self._keep(block), self._loop.time()))
 
@@ -104,7 +104,7 @@ class Lane(Consumption):
 
     def _keep(self, block: Block) -> int:
         """Keep a block for its user, and return its size."""
-        size_bytes = block_bytes(block) if self._counts_bytes else 0
+        size_bytes = block_bytes(block, has_pins=self._machine.takes_pins) if self._counts_bytes else 0
         if self._is_discarding:
             self._give_back(block)
         else:
@@ -126,7 +126,7 @@ class Lane(Consumption):
             self.nak(block.replies)
 
 
-def block_bytes(block: Block) -> int:
+def block_bytes(block: Block, *, has_pins: bool) -> int:
     """Return how large the messages of a block are together, as the server counts (C-36)."""
     columns = sum(sum(map(len, column)) for column in (block.subjects, block.replies, block.payloads))
-    return columns + sum(map(sizes.counted_header_bytes, block.headers.values()))
+    return columns + sum(map(sizes.header_bytes_without_pin if has_pins else len, block.headers.values()))

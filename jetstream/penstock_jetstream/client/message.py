@@ -11,7 +11,7 @@ from typing_extensions import override
 from penstock_jetstream.core import acks, wire
 from penstock_jetstream.core.acks import AckToken, Answerable
 from penstock_jetstream.core.headers import Headers
-from penstock_jetstream.core.sizes import size_bytes
+from penstock_jetstream.core.sizes import header_bytes_without_pin, size_bytes
 from penstock_jetstream.errors import UsageError
 
 DOUBLE_ACK_SECONDS = 5.0
@@ -136,3 +136,14 @@ class Message(Answerable):
     @override
     def __repr__(self) -> str:
         return f"<Message on {self.subject}: {len(self.data)} bytes>"
+
+
+class PinnedMessage(Message):
+    """One to which the server has added the pin of its priority group, which it does not count."""
+
+    __slots__ = ()
+
+    @property
+    @override
+    def size_bytes(self) -> int:
+        return size_bytes(self._subject, self._reply, b"", self.data) + header_bytes_without_pin(self._header)

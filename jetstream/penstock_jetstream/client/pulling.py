@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ParamSpec
 
-from penstock_jetstream.client.message import Message
+from penstock_jetstream.client.message import Message, PinnedMessage
 from penstock_jetstream.client.waiting import Timer
 from penstock_jetstream.core import wire
 from penstock_jetstream.core.acks import NAK
@@ -34,7 +34,7 @@ from penstock_jetstream.core.fetch import Fetch
 from penstock_jetstream.core.headers import Headers, HeadersLike
 from penstock_jetstream.core.pulls import reply_to, request_number
 from penstock_jetstream.core.session import denied_publish, denied_subscription
-from penstock_jetstream.core.sizes import PIN_HEADER, pin_id
+from penstock_jetstream.core.sizes import pin_id
 from penstock_jetstream.core.statuses import read_status
 from penstock_jetstream.errors import (
     AuthenticationError,
@@ -206,8 +206,8 @@ class Pulling(ABC):
         if not reply:
             self._take_status(subject, header)
             return
-        message = Message(self._connection, subject, reply, header, payload, not self.source.is_acknowledged)
-        if header and PIN_HEADER in header:
+        message = self._message(subject, reply, header, payload)
+        if isinstance(message, PinnedMessage):
             self._carry_out(self._machine.pinned(pin_id(header), self._loop.time()))
         if not self._arrivals:
             self._loop.call_soon(self._book)
@@ -215,13 +215,16 @@ class Pulling(ABC):
         if self._counts_bytes:
             self._arrived_bytes += message.size_bytes
 
+    def _message(self, subject: bytes, reply: bytes, header: bytes, payload: bytes) -> Message:
+        kind = PinnedMessage if header and self._machine.takes_pins and pin_id(header) else Message
+        return kind(self._connection, subject, reply, header, payload, not self.source.is_acknowledged)
+
     def _receive_late(self, subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
         """Take what comes of a request that had been given up."""
         if not reply:
             self._take_status(subject, header)
         elif isinstance(self._machine, Consume):
-            message = Message(self._connection, subject, reply, header, payload, not self.source.is_acknowledged)
-            now = self._loop.time()
+            message, now = self._message(subject, reply, header, payload), self._loop.time()
             self._take([message], now)
             size_bytes = message.size_bytes if self._counts_bytes else 0
             self._carry_out(self._machine.arrived_late(1, size_bytes, now))

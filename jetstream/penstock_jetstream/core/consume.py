@@ -136,6 +136,7 @@ REACTIONS: dict[Kind, Reaction] = {
     Kind.TOO_LARGE: Reaction(Then.PULL),
     Kind.LEADER_MOVED: Reaction(Then.PULL, reported=True),
     Kind.WRONG_PIN: Reaction(Then.PULL),
+    Kind.NO_PINS: Reaction(Then.PULL),
     Kind.SERVER_STOPPING: Reaction(Then.WAIT, reported=True),
     Kind.LIMIT_EXCEEDED: Reaction(Then.WAIT, reported=True),
     Kind.QUEUE_FULL: Reaction(Then.WAIT, reported=True),
@@ -155,6 +156,8 @@ class Consume:
         self.options = options
         self.stream, self.consumer = stream, consumer
         self.pin_id = pin_id
+        self.takes_pins = options.may_be_pinned
+        """Whether a pin in a message may be the server's: where no one is pinned, it was a publisher who wrote it."""
         self.state = State.NEW
         self.buffered_messages = 0
         self.buffered_bytes = 0
@@ -254,7 +257,7 @@ class Consume:
     def pinned(self, pin_id: str, now: float) -> list[Action]:
         """Take the id that a message carried, before that is booked, if it is another than `pin_id`."""
         del now
-        if pin_id == self.pin_id or self.state is State.ENDED:
+        if pin_id == self.pin_id or not self.takes_pins or self.state is State.ENDED:
             return []
         if self.pin_id:
             self._former_pin_at_request = self.requests
@@ -446,10 +449,14 @@ class Consume:
     def _lose_pin(self, status: Status) -> list[Action]:
         """Forget the id, unless the request that is refused had a former one (G-09).
 
-        A request that was made without any takes the pin with its first message, and so is refused for it, too.
+        A request that was made without any takes the pin with its first message, and so is refused for it, too. Where
+        no one is ever pinned (G-17), all that look like pins are forgotten, and those to come.
         """
-        is_former = 0 < status.request <= self._former_pin_at_request
-        if status.kind is not Kind.WRONG_PIN or not self.pin_id or is_former:
+        if status.kind is Kind.NO_PINS:
+            self.takes_pins = False
+        elif status.kind is not Kind.WRONG_PIN or 0 < status.request <= self._former_pin_at_request:
+            return []
+        if not self.pin_id:
             return []
         self.pin_id = ""
         self._former_pin_at_request = self.requests

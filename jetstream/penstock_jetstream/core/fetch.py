@@ -68,6 +68,8 @@ class Fetch:
         self.options = options
         self.stream, self.consumer = stream, consumer
         self.pin_id = pin_id
+        self.takes_pins = options.may_be_pinned
+        """Whether a pin in a message may be the server's: where no one is pinned, it was a publisher who wrote it."""
         self.step = Step.NEW
         self.messages = 0
         self.size_bytes = 0
@@ -103,7 +105,7 @@ class Fetch:
         self.size_bytes += size_bytes
         if self.step is Step.STRAGGLERS:
             return self._end(self._outcome) if self.messages >= self._due_messages else []
-        complete = self._messages_left == 0 or (self.options.max_bytes is not None and self._bytes_left == 0)
+        complete = self._messages_left <= 0 or (self.options.max_bytes is not None and self._bytes_left == 0)
         return self._end(None) if complete else []
 
     def status(self, status: Status, now: float) -> list[Action]:
@@ -114,7 +116,8 @@ class Fetch:
         self._statuses += 1
         if status.kind in {Kind.HEARTBEAT, Kind.FLOW_CONTROL}:
             return []
-        if status.kind is Kind.WRONG_PIN and self.pin_id:
+        if status.kind in {Kind.WRONG_PIN, Kind.NO_PINS} and self.pin_id:
+            self.takes_pins = self.takes_pins and status.kind is Kind.WRONG_PIN
             self.pin_id = ""
             return [Unpinned(), *self._ask(self.step, now)]
         if status.kind in ENDS_QUIETLY and (following := self._following_step(status.kind)) is not None:
@@ -124,7 +127,7 @@ class Fetch:
     def pinned(self, pin_id: str, now: float) -> list[Action]:
         """Take the id that a message carried."""
         del now
-        if pin_id == self.pin_id or self.step is Step.ENDED:
+        if pin_id == self.pin_id or not self.takes_pins or self.step is Step.ENDED:
             return []
         self.pin_id = pin_id
         return [Pinned(pin_id)]

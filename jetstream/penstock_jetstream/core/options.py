@@ -73,6 +73,11 @@ class GroupOptions:
                 advice="Name the consumer's group with group=….",
             )
 
+    @property
+    def may_be_pinned(self) -> bool:
+        """Tell whether the consumer's policy may be pinned_client: what is said of others belongs to another policy."""
+        return bool(self.group) and not (self.min_pending or self.min_ack_pending or self.priority is not None)
+
     def group_fields(self) -> dict[str, Any]:
         """Return the keys that every request carries. Priority 0 is the server's default and may be left out."""
         fields = {

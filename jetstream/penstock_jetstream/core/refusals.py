@@ -27,6 +27,7 @@ PLAIN: dict[Kind, type[ConsumerDeletedError | PushBasedError | RequiredLevelErro
 
 DESCRIBED: dict[Kind, type[BadRequestError | RequestRefusedError | RequestLostError]] = {
     Kind.BAD_REQUEST: BadRequestError,
+    Kind.NO_PINS: BadRequestError,
     Kind.LIMIT_EXCEEDED: RequestRefusedError,
     Kind.QUEUE_FULL: RequestRefusedError,
     Kind.LEADER_MOVED: RequestLostError,

@@ -28,6 +28,7 @@ class Kind(Enum):
     LEADER_MOVED = auto()
     SERVER_STOPPING = auto()
     WRONG_PIN = auto()
+    NO_PINS = auto()
     BAD_REQUEST = auto()
     API_LEVEL = auto()
     UNAVAILABLE = auto()
@@ -47,6 +48,7 @@ BY_CODE = {
 BY_TEXT = {
     (100, "idle heartbeat"): Kind.HEARTBEAT,
     (100, "flowcontrol request"): Kind.FLOW_CONTROL,
+    (400, "bad request - not a pinned client"): Kind.NO_PINS,
     (408, "interest expired"): Kind.INTEREST_GONE,
     (408, "requests pending"): Kind.OTHERS_WAIT,
     (409, "message size exceeds maxbytes"): Kind.TOO_LARGE,

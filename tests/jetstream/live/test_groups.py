@@ -8,7 +8,7 @@ import pytest
 from penstock_jetstream.client.message import Message
 from penstock_jetstream.core.options import Wait
 from penstock_jetstream.errors import BadRequestError, PinTimeoutError, UsageError
-from tests.jetstream.scene import SECOND, scene, until
+from tests.jetstream.scene import SECOND, read, scene, until
 from tests.testbed.nats.server import NatsServer
 
 OVERFLOW: dict[str, Any] = {"priority_groups": ["g"], "priority_policy": "overflow"}
@@ -122,6 +122,50 @@ async def test_the_line_with_the_pins_id_is_not_counted(
         two = await consumer.fetch(group="g", max_bytes=2 * message.size_bytes + 10, expires_seconds=5)
         assert len(two) == 2
         (exact,) = await consumer.fetch(group="g", max_bytes=message.size_bytes, expires_seconds=5)
+        assert exact.size_bytes == message.size_bytes
+
+
+@pytest.mark.requirement("G-08", "G-17")
+@pytest.mark.parametrize("policy", [{}, OVERFLOW, PINNED], ids=["no group", "overflow", "pinned_client"])
+async def test_a_pin_that_a_publisher_has_written_harms_no_reader(
+    every_server: NatsServer, fresh_name: str, policy: dict[str, Any]
+) -> None:
+    """Naive: the next pull has it as its id. "400" ends the reading then, or "423" goes round and round with it.
+
+    Who copies messages with their headers, as into dead letters and back, writes such. (2.11 serves a pull that it has
+    refused for its pin all the same, so that a fetch has two open there; a consumption takes what both bring.)
+    """
+    group = {"group": "g"} if policy else {}
+    serves_refused = policy is OVERFLOW and (every_server.options.version or "").startswith("2.11.")
+    async with scene(every_server.url, fresh_name) as it:
+        for name in ("c", "l", "f"):
+            await it.create(name, **policy)
+        for number in range(1, 21):
+            await it.publish(b"%d" % number, headers={"Nats-Pin-Id": "OfSomeOtherConsumer"} if number % 2 else {})
+        async with it.consumer("c").consume(max_messages=4, **group) as messages:  # type: ignore[arg-type]
+            seen: set[int] = set()
+            await read(messages, seen, 20)
+        async with it.consumer("l").lane(max_bytes=500, **group) as lane, asyncio.timeout(10):  # type: ignore[arg-type]
+            taken = 0
+            while taken < 20:
+                block = await anext(lane)
+                taken += len(block)
+                lane.ack(block.replies)
+        fetching = it.consumer("f")
+        for first in (1, 6) if not serves_refused else ():
+            fetched = await fetching.fetch(5, expires_seconds=5, **group)  # type: ignore[arg-type]
+            assert [int(message.data) for message in fetched] == [*range(first, first + 5)]
+        assert it.reports == []
+
+
+@pytest.mark.requirement("C-36")
+async def test_headers_that_a_publisher_has_written_are_counted(every_server: NatsServer, fresh_name: str) -> None:
+    """Naive: a line that looks like a pin's is not, and requests are taken to be open of which nothing is left."""
+    async with scene(every_server.url, fresh_name) as it:
+        consumer = await it.create()
+        await it.publish(b"1", b"2", b"3", headers={"Nats-Pin-Id": "OfSomeOtherConsumer"})
+        (message,) = await consumer.fetch(1, expires_seconds=5)
+        (exact,) = await consumer.fetch(max_bytes=message.size_bytes, expires_seconds=5)
         assert exact.size_bytes == message.size_bytes
 
 

@@ -1,6 +1,7 @@
 """What a consume does, by example. Times are seconds; every message weighs 100 bytes unless it says otherwise."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -574,6 +575,37 @@ def test_a_late_refusal_of_a_lost_pin_does_not_cost_the_next_one() -> None:
     assert machine.pin_id == "second"
 
 
+NO_PINS = "400 Bad Request - Not a Pinned Client Priority consumer"
+
+
+@pytest.mark.requirement("G-08", "G-17")
+@pytest.mark.parametrize("group", [{}, {"group": "jobs", "min_pending": 2}, {"group": "jobs", "priority": 1}])
+def test_where_no_one_can_be_pinned_no_message_brings_a_pin(group: dict[str, Any]) -> None:
+    machine = consume(max_messages=10, **group)
+    machine.start(0)
+    assert machine.pinned("written", 1) == []
+    (pull,) = pulls(machine.arrived(5, 5 * SIZE, 1) + machine.processed(5, 5 * SIZE, 1))
+    assert "id" not in pull
+
+
+@pytest.mark.requirement("G-08", "G-17")
+def test_a_consumer_that_pins_no_one_is_pulled_from_without_what_looked_like_a_pin_from_then_on() -> None:
+    """Naive: 400 ends it, because a publisher has written into a header what only servers do."""
+    machine = consume(max_messages=12, threshold_messages=8, group="jobs")
+    machine.start(0)
+    machine.pinned("written", 1)
+    for request in (2, 3):
+        machine.arrived(4, 4 * SIZE, request)
+        machine.processed(4, 4 * SIZE, request)
+    actions = [action for request in (2, 3) for action in machine.status(status(NO_PINS, request=request), 4)]
+    assert only(Unpinned, actions) == [Unpinned()]
+    (pull,) = pulls(actions)
+    assert "id" not in pull
+    assert only(End, actions) == []
+    assert reported(actions) == []
+    assert machine.pinned("written again", 5) == []
+
+
 @pytest.mark.requirement("G-11")
 def test_requests_that_outlast_the_pin_are_warned_of() -> None:
     assert reported(consume(group="jobs", priority_timeout_seconds=40).start(0)) == ["PinTimeoutError"]
@@ -657,6 +689,7 @@ def _text_of(kind: Kind) -> str:
         Kind.LEADER_MOVED: "409 Leadership Change",
         Kind.SERVER_STOPPING: "409 Server Shutdown",
         Kind.WRONG_PIN: "423 Nats-Wrong-Pin-Id",
+        Kind.NO_PINS: "400 Bad Request - Not a Pinned Client Priority consumer",
         Kind.UNAVAILABLE: "503 ",
         Kind.UNKNOWN: "418 I'm a teapot",
     }[kind]

@@ -324,3 +324,15 @@ def test_a_wrong_pin_is_forgotten_and_the_rest_is_asked_for_without_it(text: str
     assert pulls(actions) == [{"batch": 3, "expires": 6_000_000_000, "group": "jobs"}]
     (end,) = machine.status(status(text, request=2), 5)[-1:]
     assert isinstance(end, End), "a server that refuses no pin at all is not asked for ever"
+
+
+@pytest.mark.requirement("G-08", "G-17")
+def test_what_looked_like_a_pin_costs_a_fetch_one_request_where_no_one_is_pinned() -> None:
+    options = fetch(max_messages=5, group="jobs", expires_seconds=10).options
+    machine = Fetch(options, stream="ORDERS", consumer="etl", pin_id="written")
+    machine.start(0)
+    unpinned, *actions = machine.status(status("400 Bad Request - Not a Pinned Client Priority consumer", request=1), 4)
+    assert unpinned == Unpinned()
+    assert pulls(actions) == [{"batch": 5, "expires": 6_000_000_000, "group": "jobs"}]
+    assert machine.pinned("written again", 5) == []
+    assert fetch(max_messages=5).pinned("written", 1) == []

@@ -12,6 +12,7 @@ from penstock_jetstream.core.statuses import Kind, kind_of, read_status
         ("100 Idle Heartbeat", Kind.HEARTBEAT),
         ("100 FlowControl Request", Kind.FLOW_CONTROL),
         ("400 Bad Request - heartbeat value too large", Kind.BAD_REQUEST),
+        ("400 Bad Request - Not a Pinned Client Priority consumer", Kind.NO_PINS),
         ("404 No Messages", Kind.NO_MESSAGES),
         ("408 Request Timeout", Kind.EXPIRED),
         ("408 Interest Expired", Kind.INTEREST_GONE),

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from penstock_jetstream.core.acks import ACK, parse_token
 from penstock_jetstream.core.headers import Headers
 from penstock_jetstream.core.pulls import next_subject, reply_to, request_number
-from penstock_jetstream.core.sizes import PIN_HEADER
+from penstock_jetstream.core.sizes import pin_id
 from tests.jetstream.scene import Scene
 from tests.jetstream.simulation.options import Options
 from tests.jetstream.simulation.scenarios import (
@@ -130,7 +130,7 @@ class Real:
         if reply:
             sequence = parse_token(reply).stream_sequence
             self._replies[sequence] = reply.decode()
-            self.answers.append(("message", sequence, PIN_HEADER in header))
+            self.answers.append(("message", sequence, bool(pin_id(header))))
         else:
             self.answers.append(status_of(subject, Headers.parse(header)))
         self._changed.set()
