@@ -71,8 +71,12 @@ class Lane(Consumption):
         RequestTimeoutError try once or twice, and then let these messages come again.
         """
         if replies and self.source.is_acknowledged:
-            self._answer(replies[:-1], acks.ACK)
-            await self._connection.request(replies[-1].decode(), acks.ACK, timeout_seconds=timeout_seconds)
+            await self._connection.request(
+                replies[-1].decode(),
+                acks.ACK,
+                timeout_seconds=timeout_seconds,
+                before=publish_same(replies[:-1], acks.ACK),
+            )
 
     def _answer(self, replies: Sequence[bytes], payload: bytes) -> None:
         if replies and self.source.is_acknowledged:

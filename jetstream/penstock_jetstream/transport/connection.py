@@ -323,11 +323,23 @@ class Connection:
         await self._flush(timeout_seconds)
 
     async def request(
-        self, subject: str, payload: bytes = b"", *, headers: HeadersLike | None = None, timeout_seconds: float = 5
+        self,
+        subject: str,
+        payload: bytes = b"",
+        *,
+        headers: HeadersLike | None = None,
+        timeout_seconds: float = 5,
+        before: bytes = b"",
     ) -> Reply:
-        """Ask, and return the answer. Without a link one is waited for; if it is lost after that, so is the answer."""
+        """Ask, and return the answer. Without a link one is waited for; if it is lost after that, so is the answer.
+
+        `before` are whole frames that leave right before the question, over the same link, or not at all: what a server
+        answers is then good for them, too.
+        """
 
         def send(inbox: str) -> None:
+            if before:
+                self._sender.send(before, perishable=True)
             self.publish(subject, payload, reply=inbox, headers=headers, perishable=True)
 
         self._check_open()

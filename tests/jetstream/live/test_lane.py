@@ -14,7 +14,7 @@ from penstock_jetstream.core.wire import Block
 from penstock_jetstream.errors import ConsumerDeletedError, LinkError, UsageError
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.connecting import QUICK, login, trust
-from tests.jetstream.scene import SECOND, scene
+from tests.jetstream.scene import SECOND, scene, until
 from tests.testbed.nats.authentication import creds
 from tests.testbed.nats.encryption import tls
 from tests.testbed.nats.fixtures import StartNats, StartRelay
@@ -284,6 +284,26 @@ async def test_settling_over_a_link_that_is_lost_is_an_error_and_may_be_repeated
                 await lane.settle(held)
             relay.heal()
             await lane.settle(held)
+        assert (await it.info()).num_ack_pending == 0
+
+
+async def test_what_is_settled_without_a_link_leaves_over_the_one_that_confirms_it(
+    server: NatsServer, fresh_name: str, start_relay: StartRelay
+) -> None:
+    """Naive: the acks leave with the next link, and the last one is confirmed by the one after that."""
+    relay = start_relay(server.port)
+    async with scene(server.url, fresh_name) as it, Connection(relay.url, options=QUICK) as far:
+        await it.create(ack_wait=60 * SECOND)
+        await it.fill(100)
+        async with JetStream(far).consumer(fresh_name, "c").lane() as lane:
+            held = replies(await take(lane, 100))
+            relay.cut(refuse=True)
+            await until(lambda: not far.is_connected)
+            settling = asyncio.create_task(lane.settle(held, timeout_seconds=15))
+            await asyncio.sleep(0)
+            assert far.pending_bytes == 0
+            relay.heal()
+            await settling
         assert (await it.info()).num_ack_pending == 0
 
 
