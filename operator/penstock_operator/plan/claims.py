@@ -1,7 +1,8 @@
 """Who has a place, if several objects declare it: the oldest of those that would change something there.
 
 Pure. An object that only observes claims nothing, and one that is being deleted holds its place until it is gone, so
-that there are never two writers. Does not know where objects are (dependencies.py).
+that there are never two writers. Knows as well who has it after that. Does not know where objects are
+(dependencies.py).
 """
 
 from collections.abc import Iterable
@@ -17,8 +18,18 @@ def holder(claimants: Iterable[Declared]) -> Identity | None:
     return oldest.identity if oldest else None
 
 
+def heir(claimants: Iterable[Declared], leaving: Identity) -> Identity | None:
+    """Return who of these has the place when one of them has left it; None if nobody is to have it any more."""
+    return holder(each for each in claimants if each.identity != leaving and not each.deleting)
+
+
+def observes(declared: Declared) -> bool:
+    """Tell whether an object does no more than look."""
+    return declared.management is not None and declared.management.policy is Policy.OBSERVE
+
+
 def _claims(declared: Declared) -> bool:
-    return declared.management is not None and declared.management.policy is Policy.MANAGE
+    return declared.management is not None and not observes(declared)
 
 
 def _seniority(declared: Declared) -> tuple[datetime, str, str]:

@@ -70,6 +70,10 @@ def _not_ours(case: Case) -> Plan | None:
         return _let_go(
             Reason.RETAINED, f"The {case.it} stays on the server: {holder}, which comes first, declares it, too."
         )
+    if case.around.heir:
+        return _let_go(
+            Reason.RETAINED, f"The {case.it} stays on the server: {case.around.heir} declares it, too, and has it now."
+        )
     if case.kind == "Consumer" and isinstance(observed, Present) and is_made_by_server(observed.config):
         return _let_go(Reason.RETAINED, f"The {case.it} stays on the server: it belongs to the servers.")
     return None

@@ -43,9 +43,11 @@ def _retained(case: Case, former: Former, _: Plan) -> Plan | None:
 
 
 def _not_ours(case: Case, former: Former, _: Plan) -> Plan | None:
-    if former.holder is None:
-        return None
-    return _left(case, former, f"stays there: {former.holder}, which comes first, declares it, too.")
+    if former.holder:
+        return _left(case, former, f"stays there: {former.holder}, which comes first, declares it, too.")
+    if former.heir:
+        return _left(case, former, f"stays there: {former.heir} declares it, too, and has it now.")
+    return None
 
 
 def _not_yet(_: Case, __: Former, arriving: Plan) -> Plan | None:

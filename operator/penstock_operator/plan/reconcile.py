@@ -87,7 +87,7 @@ def _in_conflict(case: Case) -> Plan | None:
         return None
     message = (
         f"{holder}, which comes first, declares the {case.it} of the same server, and only one can. "
-        "Delete one of the two objects (with deletion: Retain the server's stays), or let this one observe."
+        "Delete one of the two objects (the server's stays, as the other declares it), or let this one observe."
     )
     verdicts = unasked(Reason.CONFLICT, message)
     return Plan(verdicts=verdicts, notes=(Note(Reason.CONFLICT, message, is_warning=True),), next=Next.WHEN_IT_CHANGES)

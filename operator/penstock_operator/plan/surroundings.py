@@ -73,6 +73,8 @@ class Former:
     observed: Observed
     holder: Identity | None = None
     """Another object, older, that declares that place."""
+    heir: Identity | None = None
+    """Another object, younger, that declares that place and has it next."""
 
     @property
     def is_gone(self) -> bool:
@@ -91,6 +93,8 @@ class Surroundings:
     """What it waits for. Nothing below is known then."""
     holder: Identity | None = None
     """Another object, older, that declares the same place."""
+    heir: Identity | None = None
+    """Another object, younger, that declares the same place and has it next: what is there is not for one to delete."""
     observed: Observed = Missing()
     facts: Facts = NO_FACTS
     """What is known of servers, account, and (for a consumer) its stream's configuration."""

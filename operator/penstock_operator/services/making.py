@@ -9,7 +9,7 @@ order. Decides nothing (plan does).
 from dataclasses import dataclass, replace
 
 from penstock_jetstream.config import Facts
-from penstock_operator.plan.claims import holder
+from penstock_operator.plan.claims import heir, holder, observes
 from penstock_operator.plan.conditions import is_news
 from penstock_operator.plan.decision import Failure, Finalizer, Next, Plan
 from penstock_operator.plan.declared import Declared, Identity
@@ -62,7 +62,7 @@ async def look_after(shop: Workshop, declared: Declared) -> Next:
     if decided.action and target:
         declared = await shop.remember_place(declared, target.resolved)
     done, now = await _carry_out(shop, decided, target, observed)
-    shop.seen.note(declared.identity, now if target else None)
+    shop.seen.note(declared.identity, None if target is None or _gives_way(declared, around.holder) else now)
     if done.finalizer is Finalizer.REMOVE:
         declared = await shop.let_go(declared)
     await _say(shop, newcomer(declared) if done.leaves else declared, done, now, target, acted=bool(decided.action))
@@ -113,11 +113,21 @@ def _passes_soon(shop: Workshop, declared: Declared, obstacle: Waiting | None) -
 
 async def _look(shop: Workshop, declared: Declared, target: Target) -> Surroundings:
     place = target.resolved.place
-    if first := _other_holder(shop, declared, place):
+    first = _other_holder(shop, declared, place)
+    if _gives_way(declared, first):
         return Surroundings(holder=first)
-    observed = await target.link.observe(place)
-    facts = _facts(shop, declared, target.link)
-    return Surroundings(observed=observed, facts=facts, warnings=_warnings(shop, declared))
+    return Surroundings(
+        holder=first,
+        heir=heir(shop.world.claimants(place), declared.identity),
+        observed=await target.link.observe(place),
+        facts=_facts(shop, declared, target.link),
+        warnings=_warnings(shop, declared),
+    )
+
+
+def _gives_way(declared: Declared, first: Identity | None) -> bool:
+    """Tell whether another has the place, so that nothing there concerns this one: who only observes looks anyway."""
+    return first is not None and not observes(declared)
 
 
 async def _look_back(
@@ -129,9 +139,15 @@ async def _look_back(
         unseen = Unknown(target.reason, target.message)
         return None, Former(was=was_told(declared), becomes=str(at), observed=unseen)
     place = target.resolved.place
-    other = _other_holder(shop, declared, place)
     observed = await target.link.observe(place)
-    return target, Former(was=was_told(declared), becomes=str(at), observed=observed, holder=other)
+    former = Former(
+        was=was_told(declared),
+        becomes=str(at),
+        observed=observed,
+        holder=_other_holder(shop, declared, place),
+        heir=heir(shop.world.claimants(place), declared.identity),
+    )
+    return target, former
 
 
 def _other_holder(shop: Workshop, declared: Declared, place: Place) -> Identity | None:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.surroundings import Place
 from penstock_operator.resources import CONNECTION
 from penstock_operator.services.links import Link, Links
 from penstock_operator.services.queue import WorkQueue
@@ -56,15 +57,17 @@ class Reading:
         return {link.account: link for link in links if link}
 
     async def _read(self, account: str, link: Link) -> None:
-        declared_by = {place: who for place, who in self._world.places(account) if who in self._seen}
+        declared_by = defaultdict[Place, list[Identity]](list)
+        """Several may declare one place: one that has it, and others that observe it."""
         wanted: defaultdict[str, set[str]] = defaultdict(set)
-        for place in declared_by:
-            wanted[place.stream] |= {place.consumer} - {""}
+        for place, who in self._world.places(account):
+            if who in self._seen:
+                declared_by[place].append(who)
+                wanted[place.stream] |= {place.consumer} - {""}
         if not wanted:
             return
         async for place, observed in link.read_all({name: frozenset(names) for name, names in wanted.items()}):
-            identity = declared_by.get(place)
-            if identity:
+            for identity in declared_by.get(place, ()):
                 self._compare(identity, self._seen.change(identity, observed))
 
     def _compare(self, identity: Identity, change: Change) -> None:

@@ -78,3 +78,4 @@ def present(declared: Declared, facts: Mapping[str, Any] | None = None, **change
 
 
 OLDER = Identity("Stream", "other", "older")
+YOUNGER = Identity("Stream", "other", "younger")

@@ -1,6 +1,6 @@
 """Several objects, one place on a server: who has it."""
 
-from penstock_operator.plan.claims import holder
+from penstock_operator.plan.claims import heir, holder
 from tests.operator.plan.builders import declared, stream
 
 EARLY, LATE = "2026-11-18T12:00:00Z", "2026-11-18T12:00:01Z"
@@ -30,3 +30,15 @@ def test_who_only_observes_claims_nothing() -> None:
 
 def test_who_cannot_be_understood_claims_nothing() -> None:
     assert holder([declared("Stream", "a", {}, created=EARLY), stream(created=LATE)]) == stream().identity
+
+
+def test_the_next_in_age_inherits_a_place() -> None:
+    leaving, next_one = stream(name="a", deleting=True, created=EARLY), stream(name="b", created=LATE)
+    youngest = stream(name="c", created="2026-11-18T12:00:02Z")
+    assert heir([youngest, next_one, leaving], leaving.identity) == next_one.identity
+
+
+def test_who_goes_itself_or_only_observes_inherits_nothing() -> None:
+    leaving, going = stream(name="a", deleting=True, created=EARLY), stream(name="b", deleting=True, created=LATE)
+    observing = stream({"policy": "Observe"}, name="c", created=LATE)
+    assert heir([leaving, going, observing], leaving.identity) is None

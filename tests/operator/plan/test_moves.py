@@ -16,7 +16,7 @@ from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.reconcile import plan, plan_after
 from penstock_operator.plan.surroundings import Former, Missing, Observed, Place, Surroundings, Unknown, Waiting
 from penstock_operator.resources.management import PAUSE_ANNOTATION, PAUSED, RECREATE_ANNOTATION
-from tests.operator.plan.builders import OLDER, connection, consumer, present, stream
+from tests.operator.plan.builders import OLDER, YOUNGER, connection, consumer, present, stream
 
 NATS, HUB = (Identity("Connection", "shop", name) for name in ("nats", "hub"))
 AT_NATS = {"connection": "shop/nats", "streamName": "ORDERS"}
@@ -40,8 +40,15 @@ def moved(
     return stream(management, AT_HUB, generation=2, status=status, finalizer=finalizer, annotations=annotations)
 
 
-def leaving(observed: Observed = FULL, holder: Identity | None = None, **new: Any) -> Surroundings:  # noqa: ANN401
-    behind = Former(was="stream ORDERS over A", becomes="stream ORDERS over B", observed=observed, holder=holder)
+def leaving(
+    observed: Observed = FULL,
+    holder: Identity | None = None,
+    heir: Identity | None = None,
+    **new: Any,  # noqa: ANN401
+) -> Surroundings:
+    behind = Former(
+        was="stream ORDERS over A", becomes="stream ORDERS over B", observed=observed, holder=holder, heir=heir
+    )
     return Surroundings(former=behind, **new)
 
 
@@ -129,10 +136,13 @@ def test_a_paused_object_stays_where_it_is() -> None:
     assert not decided.leaves
 
 
-def test_what_an_older_object_declares_stays_with_that() -> None:
-    decided = plan(moved(DELETE, annotations={RECREATE_ANNOTATION: "2"}), leaving(holder=OLDER))
+@pytest.mark.parametrize(
+    ("around", "other"), [(leaving(holder=OLDER), OLDER), (leaving(heir=YOUNGER), YOUNGER)], ids=["older", "younger"]
+)
+def test_what_another_object_declares_stays_with_that(around: Surroundings, other: Identity) -> None:
+    decided = plan(moved(DELETE, annotations={RECREATE_ANNOTATION: "2"}), around)
     assert (decided.action, decided.leaves) == (None, True)
-    assert str(OLDER) in decided.notes[0].message
+    assert str(other) in decided.notes[0].message
 
 
 def test_what_cannot_be_asked_is_waited_for() -> None:

@@ -1,6 +1,6 @@
 """What is done about a Stream or Consumer, situation by situation: action, finalizer, and what people are told."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -24,7 +24,7 @@ from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.reconcile import plan, plan_after
 from penstock_operator.plan.surroundings import Missing, Surroundings, Unknown, Waiting
 from penstock_operator.resources.management import ABANDON_ANNOTATION, PAUSE_ANNOTATION, PAUSED, RECREATE_ANNOTATION
-from tests.operator.plan.builders import OLDER, consumer, declared, present, stream, wanted
+from tests.operator.plan.builders import OLDER, YOUNGER, consumer, declared, present, stream, wanted
 
 DELETE = {"deletion": "Delete"}
 REPORT = {"drift": "Report"}
@@ -280,6 +280,12 @@ ENDS = {
         ending({}, ON_HOLD), has(stream()), goes=True, told=Reason.RETAINED
     ),
     "goes, and leaves what an older object declares": End(ending(DELETE), HELD, goes=True, told=Reason.RETAINED),
+    "goes, and leaves what a younger object declares": End(
+        ending(DELETE), Surroundings(heir=YOUNGER, observed=present(stream())), goes=True, told=Reason.RETAINED
+    ),
+    "goes though the server is away, as a younger object declares what is there": End(
+        ending(DELETE), replace(AWAY, heir=YOUNGER), goes=True, told=Reason.RETAINED
+    ),
     "goes if it only observed": End(ending({**DELETE, **OBSERVE}), has(stream()), goes=True, told=Reason.RETAINED),
     "stays while its spec cannot be understood": End(
         declared("Stream", "orders", {}, deleting=True, finalizer=True), has(stream())

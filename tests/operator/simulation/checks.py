@@ -56,7 +56,7 @@ class Checks:
         own = [each for each, (uid, _) in self._makers.items() if uid == declared.uid]
         for each in own:
             if place in (None, each):  # where nobody can look, it is about all that it made
-                self._still_makes(each, declared, around)
+                self._still_makes(each, declared, around, decided)
         ready = next((verdict for verdict in decided.verdicts if verdict.type is ConditionType.READY), None)
         if decided.action is None:
             return
@@ -68,13 +68,15 @@ class Checks:
         must(_holder(decided, around) is None, f"{it} does not hold the place")
         must(declared.annotations.get(PAUSE_ANNOTATION) != "paused", f"{it} is paused")
         must(not ready or ready.status == "True" or decided.next.name == "AT_ONCE", f"{it} would not be ready")
+        must(not (_has_heir(around) and isinstance(decided.action, Delete)), f"{it} takes what another declares, too")
         self._allowed(it, declared, management, decided)
         self._needed(it, declared, around, decided.action)
 
-    def _still_makes(self, place: Place, declared: Declared, around: Surroundings) -> None:
+    def _still_makes(self, place: Place, declared: Declared, around: Surroundings, decided: Plan) -> None:
         """Note what the operator has seen: what changed and went before it looked nobody can know."""
-        if around.former.holder if around.former else around.holder:
-            del self._makers[place]  # an older object has it now
+        others = around.former or around
+        if others.holder or (others.heir and (declared.deleting or decided.leaves)):
+            del self._makers[place]  # another object has it now
         elif not declared.deleting:
             self._makers[place] = (declared.uid, _ends_with_it(declared) and FINALIZER in declared.finalizers)
 
@@ -209,6 +211,11 @@ def _is_to_be_made_so(declared: Declared) -> bool:
 def _holder(decided: Plan, around: Surroundings) -> Identity | None:
     """Return who else has the place where something is to be done."""
     return around.former.holder if decided.leaves and around.former else around.holder
+
+
+def _has_heir(around: Surroundings) -> bool:
+    """Tell whether somebody else is to have the place that is given up."""
+    return (around.former or around).heir is not None
 
 
 def _is_remembered(declared: Declared, place: Place) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from random import Random
 
-from penstock_operator.plan.claims import holder
+from penstock_operator.plan.claims import heir, holder
 from penstock_operator.plan.conditions import place_ahead, status
 from penstock_operator.plan.connections import Connected
 from penstock_operator.plan.decision import Action, Create, Delete, Failure, Finalizer, Plan, Recreate
@@ -72,7 +72,9 @@ class Operator:
         if isinstance(found, Waiting):
             return None, Surroundings(obstacle=found)
         return found, Surroundings(
-            holder=self._other_holder(declared, found.place), observed=self.server.observe(found.place)
+            holder=self._other_holder(declared, found.place),
+            heir=self._heir(declared, found.place),
+            observed=self.server.observe(found.place),
         )
 
     def _look_back(self, declared: Declared, was: Resolved, at: Resolved | None) -> Former:
@@ -81,13 +83,19 @@ class Operator:
             becomes=str(at),
             observed=self.server.observe(was.place),
             holder=self._other_holder(declared, was.place),
+            heir=self._heir(declared, was.place),
         )
 
     def _other_holder(self, declared: Declared, place: Place) -> Identity | None:
-        world = self._world()
-        claimants = [each for each in world.declared.values() if _is_at(each, place, world)]
-        first = holder([declared, *claimants])
+        first = holder([declared, *self._claimants(place)])
         return first if first != declared.identity else None
+
+    def _heir(self, declared: Declared, place: Place) -> Identity | None:
+        return heir(self._claimants(place), declared.identity)
+
+    def _claimants(self, place: Place) -> list[Declared]:
+        world = self._world()
+        return [each for each in world.declared.values() if _is_at(each, place, world)]
 
     def _world(self) -> World:
         objects = [Declared.read(manifest) for manifest in self.home.objects.values()]

@@ -45,6 +45,11 @@ def blind_to_others(declared: Declared, around: Surroundings) -> Plan:
     return plan(declared, replace(around, holder=None)) if not declared.deleting else plan(declared, around)
 
 
+def blind_to_heirs(declared: Declared, around: Surroundings) -> Plan:
+    """Delete what another object declares, too."""
+    return plan(declared, replace(around, heir=None))
+
+
 def busy(declared: Declared, around: Surroundings) -> Plan:
     decided = plan(declared, around)
     if decided.action or declared.deleting or not isinstance(around.observed, Present) or not _is_ready(decided):
@@ -101,6 +106,7 @@ MUTANTS: list[Callable[[Declared, Surroundings], Plan]] = [
     letting_go_too_soon,
     deleting_what_shall_stay,
     blind_to_others,
+    blind_to_heirs,
     busy,
     boastful,
     restless,

@@ -1,5 +1,10 @@
 """A declared Stream and the stream on the server: made, kept, adopted, let go."""
 
+import functools
+from typing import Any
+
+import pytest
+
 from tests.operator.scene import Scene
 
 HOUR = 3600 * 10**9
@@ -100,15 +105,52 @@ def test_of_two_that_declare_one_stream_the_older_has_it_and_the_other_follows_w
     assert scene.config("ORDERS")["max_age"] == HOUR
 
 
-def test_a_declaration_is_renamed_without_a_touch_to_the_stream(scene: Scene) -> None:
-    scene.declare_stream("orders", name="ORDERS", subjects=["orders.>"])
+def test_who_has_a_stream_that_another_declares_too_goes_on_showing_what_it_holds(scene: Scene) -> None:
+    scene.declare_stream("older", name="ORDERS", subjects=["orders.>"])
+    scene.wait_ready("stream/older")
+    scene.declare_stream("younger", name="ORDERS", subjects=["orders.>"])
+    scene.wait_condition("stream/younger", "Ready", "False", "Conflict")
+    scene.publish("orders.1", b"one", b"two")
+    scene.wait(lambda: messages_shown(scene, "older") == 2, "two messages are shown")
+    assert messages_shown(scene, "younger") is None
+
+
+def test_who_observes_a_stream_that_another_manages_sees_what_becomes_of_it(scene: Scene) -> None:
+    declared: dict[str, Any] = {"name": "ORDERS", "subjects": ["orders.>"]}
+    scene.declare_stream("managing", **declared)
+    scene.wait_ready("stream/managing")
+    scene.declare_stream("watching", **declared, management={"policy": "Observe"})
+    scene.wait_condition("stream/watching", "Ready", "True", "Observed")
+    scene.publish("orders.1", b"one", b"two")
+    for name in ("managing", "watching"):
+        scene.wait(functools.partial(shows_two_messages, scene, name), f"two messages are shown by {name}")
+    scene.declare_stream("managing", **declared, maxAge="1h")
+    assert "maxAge" in scene.wait_condition("stream/watching", "Ready", "False", "Drifted")["message"]
+
+
+def messages_shown(scene: Scene, name: str) -> int | None:
+    shown: int | None = scene.shown(f"stream/{name}")["status"].get("messages")
+    return shown
+
+
+def shows_two_messages(scene: Scene, name: str) -> bool:
+    return messages_shown(scene, name) == 2
+
+
+@pytest.mark.parametrize("deletion", ["Retain", "Delete"])
+def test_a_declaration_is_renamed_without_a_touch_to_the_stream(scene: Scene, deletion: str) -> None:
+    declared: dict[str, Any] = {"name": "ORDERS", "subjects": ["orders.>"], "management": {"deletion": deletion}}
+    scene.declare_stream("orders", **declared)
     scene.wait_ready("stream/orders")
     scene.publish("orders.1", b"one")
     before = scene.stream("ORDERS")
-    scene.declare_stream("sales", name="ORDERS", subjects=["orders.>"])
+    scene.declare_stream("sales", **declared)
+    scene.wait_condition("stream/sales", "Ready", "False", "Conflict")
     scene.delete("stream/orders")
     scene.wait_ready("stream/sales")
     assert scene.stream("ORDERS") == before
+    scene.delete("stream/sales")
+    assert bool(scene.stream("ORDERS")) is (deletion == "Retain")
 
 
 def test_a_paused_declaration_changes_nothing_until_it_is_resumed(scene: Scene) -> None:
@@ -128,4 +170,4 @@ def test_a_stream_shows_what_it_holds(scene: Scene) -> None:
     scene.declare_stream()
     scene.wait_ready("stream/orders")
     scene.publish("orders.1", b"one", b"two")
-    scene.wait(lambda: scene.shown("stream/orders")["status"].get("messages") == 2, "two messages are shown")
+    scene.wait(lambda: shows_two_messages(scene, "orders"), "two messages are shown")
