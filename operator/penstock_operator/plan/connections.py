@@ -3,15 +3,19 @@
 Pure. Knows what each state means for those who wait. Does not know how a link is opened, nor when it is tried again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock_operator.plan.decision import ConditionType, Finalizer, Next, Note, Plan, Verdict
-from penstock_operator.plan.declared import Declared
+from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.deletion import ABANDON
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.verdicts import FALSE, TRUE, UNKNOWN, Verdicts, doubtful
-from penstock_operator.resources.management import FINALIZER
+from penstock_operator.resources.management import ABANDON_ANNOTATION, FINALIZER
+
+MOST_NAMED = 3
+"""How many of those that need a Connection are named where it says why it stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +52,19 @@ def plan_connection(declared: Declared, state: LinkState, dependents: Iterable[D
     """Decide what to say about a Connection: there is nothing to do on the server.
 
     It stays for as long as one of those that depend on it has something to delete there: all of a folder, or of a
-    namespace, can be deleted at once.
+    namespace, can be deleted at once. Its annotation lets it go nevertheless.
     """
-    needed = sum(FINALIZER in dependent.finalizers for dependent in dependents)
+    needed_by = [dependent.identity for dependent in dependents if FINALIZER in dependent.finalizers]
+    if needed_by and _is_abandoned(declared):
+        return _abandoned(declared, needed_by)
     if declared.spec is None:
         verdicts = _told(UNKNOWN, FALSE, Reason.INVALID, declared.fault)
-    elif declared.deleting and needed:
-        verdicts = _told(UNKNOWN, FALSE, Reason.DELETING, _needed(needed))
+    elif declared.deleting and needed_by:
+        verdicts = _told(UNKNOWN, FALSE, Reason.DELETING, _needed(needed_by))
     else:
         verdicts = () if declared.deleting else _verdicts(state)
     return Plan(
-        finalizer=_finalizer(declared, is_needed=needed > 0),
+        finalizer=_finalizer(declared, is_needed=bool(needed_by)),
         verdicts=verdicts,
         notes=_notes(verdicts),
         next=Next.WHEN_IT_CHANGES,
@@ -72,9 +78,36 @@ def _finalizer(declared: Declared, *, is_needed: bool) -> Finalizer:
     return Finalizer.REMOVE if has and not is_needed else Finalizer.AS_IS
 
 
-def _needed(number: int) -> str:
-    objects = "1 object has" if number == 1 else f"{number} objects have"
-    return f"It is being deleted; that waits, as {objects} something to delete on the server through it first."
+def _is_abandoned(declared: Declared) -> bool:
+    return declared.deleting and declared.annotations.get(ABANDON_ANNOTATION) == ABANDON
+
+
+def _abandoned(declared: Declared, needed_by: Sequence[Identity]) -> Plan:
+    """Let it go at once: whoever deletes a namespace may have no say over objects of another."""
+    if FINALIZER not in declared.finalizers:
+        return Plan(next=Next.WHEN_IT_CHANGES)
+    message = f"It goes, as its annotation says, though {_named(needed_by)} through it: that has no way there any more."
+    return Plan(
+        finalizer=Finalizer.REMOVE,
+        notes=(Note(Reason.ABANDONED, message, is_warning=True),),
+        next=Next.WHEN_IT_CHANGES,
+    )
+
+
+def _needed(needed_by: Sequence[Identity]) -> str:
+    return (
+        f"It is being deleted; that waits, as {_named(needed_by)} through it first. Delete that as well; or let what "
+        "it declares stay, by management.deletion: Retain. To let this Connection go at once, annotate it with "
+        f'{ABANDON_ANNOTATION}: "{ABANDON}".'
+    )
+
+
+def _named(needed_by: Sequence[Identity]) -> str:
+    """Name some of them: of a thousand, a few tell where to look."""
+    names, others = sorted(map(str, needed_by))[:MOST_NAMED], len(needed_by) - MOST_NAMED
+    whole = [*names, f"{others} more"] if others > 0 else names
+    have = "has" if len(whole) == 1 else "have"
+    return f"{', '.join(whole[:-1])}{' and ' if whole[1:] else ''}{whole[-1]} {have} something to delete on the server"
 
 
 def _verdicts(state: LinkState) -> Verdicts:

@@ -28,9 +28,11 @@ async def look_after(shop: Workshop, declared: Declared) -> Next:
     users = [shop.world.objects[user] for user in shop.world.dependents(declared.identity)]
     decided = plan_connection(declared, state, users)
     declared = await _write_finalizer(shop, declared, decided.finalizer)
-    if not declared.deleting or declared.finalizers:
-        facts = state.facts if isinstance(state, Connected) else None
-        await shop.say(declared, decided.verdicts, facts, decided.notes if is_news(declared, decided.verdicts) else ())
+    if declared.deleting and not declared.finalizers:
+        await shop.tell(declared, decided.notes)
+        return Next.AT_THE_PERIOD
+    facts = state.facts if isinstance(state, Connected) else None
+    await shop.say(declared, decided.verdicts, facts, decided.notes if is_news(declared, decided.verdicts) else ())
     return Next.AT_THE_PERIOD
 
 

@@ -5,6 +5,7 @@ import pytest
 from penstock_operator.plan.connections import Connected, Connecting, Failing, LinkState, plan_connection
 from penstock_operator.plan.decision import ConditionType, Finalizer
 from penstock_operator.plan.reasons import Reason
+from penstock_operator.resources.management import ABANDON_ANNOTATION
 from tests.operator.plan.builders import connection, stream
 
 STATES: dict[str, tuple[LinkState, str, str, Reason]] = {
@@ -52,8 +53,33 @@ def test_a_connection_stays_while_somebody_has_something_to_delete_through_it() 
     assert plan_connection(connection(), up, [to_delete]).finalizer is Finalizer.ADD_FIRST
     leaving = connection(deleting=True, finalizer=True)
     assert plan_connection(leaving, up, [to_delete]).finalizer is Finalizer.AS_IS
-    assert "1 object" in plan_connection(leaving, up, [to_delete]).verdicts[0].message
     assert plan_connection(leaving, up, [stream()]).finalizer is Finalizer.REMOVE
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (1, "as Stream shop/s0 has something"),
+        (2, "as Stream shop/s0 and Stream shop/s1 have something"),
+        (5, "as Stream shop/s0, Stream shop/s1, Stream shop/s2 and 2 more have something"),
+    ],
+)
+def test_a_connection_that_stays_says_for_whom_and_how_it_can_go(number: int, said: str) -> None:
+    needing = [stream({"deletion": "Delete"}, name=f"s{each}", finalizer=True) for each in range(number)]
+    [verdict, _] = plan_connection(connection(deleting=True, finalizer=True), Connected("a"), needing).verdicts
+    assert verdict.reason is Reason.DELETING
+    for words in (said, "deletion: Retain", f'{ABANDON_ANNOTATION}: "true"'):
+        assert words in verdict.message
+
+
+def test_a_connection_that_somebody_abandons_goes_though_it_is_needed() -> None:
+    to_delete, abandoned = stream({"deletion": "Delete"}, finalizer=True), {ABANDON_ANNOTATION: "true"}
+    leaving = connection(deleting=True, finalizer=True, annotations=abandoned)
+    decided = plan_connection(leaving, Failing(Reason.UNREACHABLE, "No server answers."), [to_delete])
+    assert decided.finalizer is Finalizer.REMOVE
+    assert [(note.reason, note.is_warning) for note in decided.notes] == [(Reason.ABANDONED, True)]
+    living = connection(annotations=abandoned)
+    assert plan_connection(living, Connected("a"), [to_delete]).finalizer is Finalizer.ADD_FIRST
 
 
 def test_a_connection_that_nobody_needs_any_more_has_no_finalizer() -> None:

@@ -99,6 +99,22 @@ def test_what_is_to_be_deleted_on_a_server_that_is_away_waits_until_it_is_let_go
     scene.wait_gone("connection/nats")
 
 
+def test_a_connection_that_others_need_can_be_let_go_without_them(scene: Scene) -> None:
+    scene.declare_stream(management={"deletion": "Delete"})
+    scene.wait_ready("stream/orders")
+    scene.delete("connection/nats", wait=False)
+    said = scene.wait_condition("connection/nats", "Ready", "False", "Deleting")
+    assert f"Stream {scene.namespace.name}/orders has something to delete" in said["message"]
+    scene.annotate("connection/nats", "penstock.dev/abandon=true")
+    scene.wait_gone("connection/nats")
+    scene.wait_event("connection/nats", "Abandoned")
+    scene.wait_condition("stream/orders", "Ready", "False", "ConnectionNotFound")
+    scene.connect()
+    scene.wait_ready("stream/orders")
+    scene.delete("stream/orders")
+    assert scene.stream() is None
+
+
 def ready_message(scene: Scene, what: str) -> str:
     message: str = scene.conditions(what).get("Ready", {}).get("message", "")
     return message
