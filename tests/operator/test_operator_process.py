@@ -10,12 +10,13 @@ from penstock_operator.constants import API_VERSION
 from penstock_operator.resources import KINDS
 from tests.operator.conftest import install_crds
 from tests.operator.forgetful import forgetful
-from tests.operator.running import RunningOperator, running_operator
+from tests.operator.running import START_SECONDS, RunningOperator, running_operator
 from tests.testbed.kubernetes.access import Access, Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.waiting import wait_until
 
-STOP_SECONDS = 5  # a second or two, on a machine that does other things too
+SEEN_SECONDS = 60  # a moment, on a machine that does other things too
+STOP_SECONDS = 30  # likewise, and what a pod is given
 CONNECTION = json.dumps(
     {
         "apiVersion": API_VERSION,
@@ -56,7 +57,7 @@ def test_it_is_not_ready_while_the_api_server_is_killed_and_ready_again_after(ow
         own_control_plane.start_api_server()
         operator.wait_ready()
         own_control_plane.kubectl("create", "--filename=-", stdin=CONNECTION)
-        wait_until(lambda: sees(operator, "default/nats was seen"), "the watch works again", 60)
+        wait_until(lambda: sees(operator, "default/nats was seen"), "the watch works again", SEEN_SECONDS)
 
 
 def test_it_is_not_ready_while_the_api_server_is_frozen_and_ready_again_after(own_control_plane: ControlPlane) -> None:
@@ -83,7 +84,7 @@ def test_what_is_listed_is_watched_though_the_api_server_did_not_tell_of_it_at_f
     with forgetful(penstock_namespace.cluster) as kubeconfig, running_operator(kubeconfig) as operator:
         operator.wait_ready()
         penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
-        wait_until(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "the watch works", 20)
+        wait_until(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "the watch works", SEEN_SECONDS)
 
 
 def test_it_ends_with_a_code_when_what_it_watches_is_taken_away(own_control_plane: ControlPlane) -> None:
@@ -91,7 +92,7 @@ def test_it_ends_with_a_code_when_what_it_watches_is_taken_away(own_control_plan
     with running_operator(own_control_plane.kubeconfig) as operator:
         operator.wait_ready()
         own_control_plane.kubectl("delete", "crd/connections.penstock.dev", "--wait=false")
-        assert operator.program.wait_ended(60) == 1
+        assert operator.program.wait_ended(SEEN_SECONDS) == 1
         assert "Error: The operator cannot go on" in operator.program.log_tail()
 
 
@@ -119,9 +120,9 @@ def test_it_sees_connections_and_leaves_no_trace_on_them(penstock_namespace: Nam
         operator.wait_ready()
         penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
         name = f"{penstock_namespace.name}/nats"
-        wait_until(lambda: sees(operator, f"Connection {name} was seen."), "it is seen", 20)
-        penstock_namespace.kubectl("delete", "connection/nats", "--timeout=20s")
-        wait_until(lambda: sees(operator, f"Connection {name} is gone."), "it is seen to be gone", 20)
+        wait_until(lambda: sees(operator, f"Connection {name} was seen."), "it is seen", SEEN_SECONDS)
+        penstock_namespace.kubectl("delete", "connection/nats", f"--timeout={SEEN_SECONDS}s")
+        wait_until(lambda: sees(operator, f"Connection {name} is gone."), "it is seen to be gone", SEEN_SECONDS)
 
 
 def test_it_serves_only_the_namespaces_that_it_was_given(penstock_plane: Access, penstock_namespace: Namespace) -> None:
@@ -131,7 +132,7 @@ def test_it_serves_only_the_namespaces_that_it_was_given(penstock_plane: Access,
         operator.wait_ready()
         penstock_plane.kubectl("create", "--namespace", other, "--filename=-", stdin=CONNECTION)
         penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
-        wait_until(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "its own is seen", 20)
+        wait_until(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "its own is seen", SEEN_SECONDS)
         assert not sees(operator, other)
 
 
@@ -180,7 +181,7 @@ def test_a_port_in_use_is_said_in_a_sentence(penstock_namespace: Namespace) -> N
     with running_operator(penstock_namespace.kubeconfig) as first:
         second = RunningOperator(penstock_namespace.kubeconfig, "--probes", first.address)
         second.program.start()
-        assert second.program.wait_ended(30) == 1
+        assert second.program.wait_ended(START_SECONDS) == 1
         assert f"Error: The probes cannot be served at {first.address}:" in second.program.log_tail()
         assert "hint: choose another --probes HOST:PORT." in second.program.log_tail()
 
@@ -188,7 +189,7 @@ def test_a_port_in_use_is_said_in_a_sentence(penstock_namespace: Namespace) -> N
 def test_no_way_to_a_cluster_is_said_in_a_sentence(tmp_path: Path) -> None:
     operator = RunningOperator(tmp_path / "missing")
     operator.program.start()
-    assert operator.program.wait_ended(30) == 1
+    assert operator.program.wait_ended(START_SECONDS) == 1
     assert "Error: No way to a Kubernetes cluster was found:" in operator.program.log_tail()
     assert "hint: set KUBECONFIG" in operator.program.log_tail()
 

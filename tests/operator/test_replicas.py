@@ -1,4 +1,8 @@
-"""Two replicas of `penstock operator`, one Lease, a real API server: one leads, and the other when that is gone."""
+"""Two replicas of `penstock operator`, one Lease, a real API server: one leads, and the other when that is gone.
+
+What happens within which time is judged by a clock of the tests' own (services/test_election.py). Here are processes
+on a machine that does other things too: that one follows the other, in the right order, is what they can show.
+"""
 
 import contextlib
 import json
@@ -18,32 +22,43 @@ from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.relay import Relay
 from tests.testbed.waiting import wait_until
 
-DURATION_SECONDS = 4
-LOOKS_SECONDS = 0.5
-RELEASE_SECONDS = 1.0
-BUSY_SECONDS = 2.0
-"""What a machine that runs many tests at once may add."""
-START_SECONDS = 40
+DURATION_SECONDS = 15
+"""As by default: nobody loses such a Lease because the machine is busy."""
+SHORT_SECONDS = 5
+"""Where it has to run out."""
+SOON_SECONDS = 5
+"""Within a second on a machine that has nothing else to do, and long before a Lease of fifteen seconds runs out."""
+START_SECONDS = 60
 
 
-def replica(namespace: Namespace, kubeconfig: Path | None = None) -> contextlib.AbstractContextManager[RunningOperator]:
+def replica(
+    namespace: Namespace, kubeconfig: Path | None = None, duration_seconds: int = DURATION_SECONDS
+) -> contextlib.AbstractContextManager[RunningOperator]:
     served = (f"--namespace={namespace.name}", f"--lease={namespace.name}/penstock")
-    return running_operator(kubeconfig or namespace.kubeconfig, *served, f"--lease-duration={DURATION_SECONDS}")
+    return running_operator(kubeconfig or namespace.kubeconfig, *served, f"--lease-duration={duration_seconds}")
 
 
 @pytest.fixture
-def leader(penstock_namespace: Namespace) -> Iterator[RunningOperator]:
-    with replica(penstock_namespace) as first:
+def duration_seconds() -> int:
+    return DURATION_SECONDS
+
+
+@pytest.fixture
+def leader(penstock_namespace: Namespace, duration_seconds: int) -> Iterator[RunningOperator]:
+    with replica(penstock_namespace, duration_seconds=duration_seconds) as first:
         wait_until(first.leads, "the first leads", START_SECONDS)
         yield first
 
 
 @pytest.fixture
-def other(penstock_namespace: Namespace, leader: RunningOperator) -> Iterator[RunningOperator]:
-    with replica(penstock_namespace) as second:
+def other(penstock_namespace: Namespace, leader: RunningOperator, duration_seconds: int) -> Iterator[RunningOperator]:
+    with replica(penstock_namespace, duration_seconds=duration_seconds) as second:
         wait_until(second.stands_by, "the second stands by", START_SECONDS)
         assert leader.leads()
         yield second
+
+
+short = pytest.mark.parametrize("duration_seconds", [SHORT_SECONDS])
 
 
 def metric(operator: RunningOperator, name: str, **labels: str) -> float:
@@ -75,24 +90,26 @@ def test_the_other_leads_at_once_when_the_leader_is_told_to_end(
     leader: RunningOperator, other: RunningOperator
 ) -> None:
     leader.program.send(signal.SIGTERM)
-    assert leader.program.wait_ended(10) == 0
-    wait_until(other.leads, "the other leads", DURATION_SECONDS)
+    assert leader.program.wait_ended(START_SECONDS) == 0
+    wait_until(other.leads, "the other leads", START_SECONDS)
     passed = moment(other, "This replica leads:") - moment(leader, "was released")
-    assert 0 <= passed.total_seconds() < RELEASE_SECONDS
+    assert 0 <= passed.total_seconds() < SOON_SECONDS
 
 
-def test_the_other_leads_within_the_leases_duration_when_the_leader_is_killed(
+@short
+def test_the_other_leads_when_the_lease_of_a_leader_that_was_killed_has_run_out(
     leader: RunningOperator, other: RunningOperator
 ) -> None:
     leader.program.kill()
-    wait_until(other.leads, "the other leads", DURATION_SECONDS + LOOKS_SECONDS + BUSY_SECONDS)
+    wait_until(other.leads, "the other leads", START_SECONDS)
 
 
+@short
 def test_one_that_stood_still_for_too_long_finds_that_another_leads(
     leader: RunningOperator, other: RunningOperator
 ) -> None:
     with leader.program.frozen():
-        wait_until(other.leads, "the other leads", DURATION_SECONDS + LOOKS_SECONDS + BUSY_SECONDS)
+        wait_until(other.leads, "the other leads", START_SECONDS)
     wait_until(leader.stands_by, "the first stands by", START_SECONDS)
     assert other.leads()
     assert moment(leader, "leads no longer") > moment(other, "This replica leads:")
@@ -102,14 +119,17 @@ def test_one_that_is_cut_off_leads_no_longer_before_the_other_begins(
     penstock_namespace: Namespace, tmp_path: Path
 ) -> None:
     kubeconfig = tmp_path / "kubeconfig"
-    with relayed(penstock_namespace, kubeconfig) as relay, replica(penstock_namespace, kubeconfig) as first:
+    with (
+        relayed(penstock_namespace, kubeconfig) as relay,
+        replica(penstock_namespace, kubeconfig, SHORT_SECONDS) as first,
+    ):
         wait_until(first.leads, "the first leads", START_SECONDS)
-        with replica(penstock_namespace) as second:
+        with replica(penstock_namespace, duration_seconds=SHORT_SECONDS) as second:
             wait_until(second.stands_by, "the second stands by", START_SECONDS)
             relay.half_open()
-            wait_until(second.leads, "the second leads", DURATION_SECONDS + LOOKS_SECONDS + BUSY_SECONDS)
+            wait_until(second.leads, "the second leads", START_SECONDS)
             passed = moment(second, "This replica leads:") - moment(first, "leads no longer")
-            assert passed.total_seconds() > DURATION_SECONDS / 6
+            assert passed.total_seconds() > 0
             relay.heal()
             wait_until(first.stands_by, "the first stands by", START_SECONDS)
             assert second.leads()

@@ -25,6 +25,10 @@ OURS = "penstock operator"
 """How our connections' names begin."""
 ENOUGH = 3
 """Corrections by one replica until the story goes on."""
+LEASE_SECONDS = 9
+"""Nobody loses such a Lease because the machine is busy; and one that is lost is soon free."""
+
+pytestmark = pytest.mark.timeout(600)  # several processes start, and wait for each other
 
 
 class Writers(Requests):
@@ -97,11 +101,17 @@ def test_a_leader_that_lost_the_lead_and_does_not_know_it_writes_no_more(
     kubeconfig: Path,
     lose: Callable[[Relay, RunningOperator], contextlib.AbstractContextManager[None]],
 ) -> None:
-    with relayed(penstock_namespace, kubeconfig) as relay, replica(penstock_namespace, kubeconfig) as first:
+    with (
+        relayed(penstock_namespace, kubeconfig) as relay,
+        replica(penstock_namespace, kubeconfig, LEASE_SECONDS) as first,
+    ):
         wait_until(first.leads, "the first leads", START_SECONDS)
         story = Story(penstock_namespace, start_nats(), first)
         story.begin()
-        with Writers(**story.server.connect_arguments()) as writers, replica(penstock_namespace) as second:
+        with (
+            Writers(**story.server.connect_arguments()) as writers,
+            replica(penstock_namespace, duration_seconds=LEASE_SECONDS) as second,
+        ):
             story.edit_until_corrected(writers, by=1)
             wait_until(second.stands_by, "the second stands by", START_SECONDS)
             with lose(relay, first):
@@ -116,11 +126,11 @@ def test_a_leader_that_lost_the_lead_and_does_not_know_it_writes_no_more(
 def test_a_leader_that_is_killed_in_the_middle_of_its_work_is_replaced(
     penstock_namespace: Namespace, start_nats: StartNats
 ) -> None:
-    with replica(penstock_namespace) as first:
+    with replica(penstock_namespace, duration_seconds=LEASE_SECONDS) as first:
         wait_until(first.leads, "the first leads", START_SECONDS)
         story = Story(penstock_namespace, start_nats(), first)
         story.begin()
-        with replica(penstock_namespace) as second:
+        with replica(penstock_namespace, duration_seconds=LEASE_SECONDS) as second:
             wait_until(second.stands_by, "the second stands by", START_SECONDS)
             for number in range(ENOUGH):
                 story.declare_stream(f"stream-{number}")
