@@ -20,14 +20,14 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from penstock_operator.plan.connections import Connected, LinkState
+from penstock_operator.plan.decision import ConditionType
 from penstock_operator.plan.declared import Declared, Identity
-from penstock_operator.resources import CONNECTION, CONSUMER
+from penstock_operator.plan.verdicts import TRUE, UNKNOWN
+from penstock_operator.resources import CONNECTION, CONSUMER, STREAM
 from penstock_operator.services.leading import Clock, Leadership
 
 SECONDS_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """From one request to a server nearby to several that take their whole deadline."""
-READY = "Ready"
-UNKNOWN = "Unknown"
 
 
 class Outcome(StrEnum):
@@ -153,6 +153,7 @@ class Gauges:
     def _objects(self) -> Iterator[GaugeMetricFamily]:
         everything = list(self.work.declared)
         yield _objects(everything)
+        yield _drifted(everything)
         yield self._links(everything)
         consumers = [declared for declared in everything if declared.identity.kind == CONSUMER.name]
         yield _lag("penstock_consumer_pending", "Messages that were not delivered yet.", consumers, "pending")
@@ -178,7 +179,7 @@ def _gauge(name: str, meaning: str, value: float) -> GaugeMetricFamily:
 
 
 def _objects(everything: Iterable[Declared]) -> GaugeMetricFamily:
-    counts = Counter((declared.identity.kind, _ready(declared)) for declared in everything)
+    counts = Counter((declared.identity.kind, _said(declared, ConditionType.READY)) for declared in everything)
     family = GaugeMetricFamily(
         "penstock_objects", "Declared objects, by their condition Ready.", labels=["kind", "ready"]
     )
@@ -187,9 +188,21 @@ def _objects(everything: Iterable[Declared]) -> GaugeMetricFamily:
     return family
 
 
-def _ready(declared: Declared) -> str:
+def _drifted(everything: Iterable[Declared]) -> GaugeMetricFamily:
+    """Count per kind, with a zero where nothing has drifted: else an alert would not see that it is over."""
+    counts = Counter({kind.name: 0 for kind in (STREAM, CONSUMER)})
+    counts.update(each.identity.kind for each in everything if _said(each, ConditionType.DRIFTED) == TRUE)
+    family = GaugeMetricFamily(
+        "penstock_objects_drifted", "Declared objects that are on the server not as declared.", labels=["kind"]
+    )
+    for kind, count in sorted(counts.items()):
+        family.add_metric([kind], count)
+    return family
+
+
+def _said(declared: Declared, condition: ConditionType) -> str:
     conditions = declared.status.get("conditions") or ()
-    return next((str(said["status"]) for said in conditions if said["type"] == READY), UNKNOWN)
+    return next((str(said["status"]) for said in conditions if said["type"] == condition), UNKNOWN)
 
 
 def _lag(name: str, meaning: str, consumers: Iterable[Declared], field: str) -> GaugeMetricFamily:

@@ -35,7 +35,7 @@ class AtWork:
 
 
 def declared(kind: str, name: str, ready: str | None = None, **facts: Any) -> Declared:  # noqa: ANN401 - JSON
-    conditions = [{"type": "Warning", "status": "False"}, {"type": "Ready", "status": ready}] if ready else []
+    conditions = [{"type": "Drifted", "status": "False"}, {"type": "Ready", "status": ready}] if ready else []
     return Declared(
         identity=Identity(kind, "a", name),
         uid=name,
@@ -110,6 +110,14 @@ def test_objects_are_counted_by_kind_and_by_their_condition_ready() -> None:
     ]
 
 
+def test_what_has_drifted_is_counted_by_kind_also_where_it_is_nothing() -> None:
+    drifted: dict[str, Any] = {
+        "conditions": [{"type": "Ready", "status": "False"}, {"type": "Drifted", "status": "True"}]
+    }
+    metrics = watching(AtWork(declared("Stream", "a", "True"), declared("Stream", "b", **drifted)))
+    assert samples(metrics, "penstock_objects_drifted") == [({"kind": "Consumer"}, 0), ({"kind": "Stream"}, 1)]
+
+
 def test_links_are_told_by_connection() -> None:
     connections = [declared("Connection", "good"), declared("Connection", "bad")]
     metrics = watching(AtWork(*connections, links={"good": Connected("account"), "bad": Connecting()}))
@@ -132,7 +140,8 @@ def test_a_replica_that_stands_by_tells_of_itself_only() -> None:
     metrics = watching(AtWork(declared("Stream", "a", "True")), Leadership(lambda: 0.0))
     assert samples(metrics, "penstock_leader") == [({}, 0)]
     assert "penstock_queue_depth" in names(metrics)
-    assert not {"penstock_objects", "penstock_link_up", "penstock_consumer_pending"} & set(names(metrics))
+    of_objects = {"penstock_objects", "penstock_objects_drifted", "penstock_link_up", "penstock_consumer_pending"}
+    assert not of_objects & set(names(metrics))
 
 
 def test_two_operators_in_one_process_do_not_count_for_each_other() -> None:
