@@ -13,7 +13,7 @@ import click
 from penstock_operator.cli.exit_codes import FAILED
 from penstock_operator.cli.output import Form, form_option, print_data
 from penstock_operator.cli.sources import Sources, source_options
-from penstock_operator.cli.tables import printable
+from penstock_operator.cli.widths import printable
 from penstock_operator.plan.declared import Declared
 from penstock_operator.resources import ConnectionSpec
 from penstock_operator.services.home import Home, HomeError

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from penstock_operator.cli.tables import printable
+from penstock_operator.cli.widths import printable
 from penstock_operator.local.outcome import Change, Outcome, summary
 from penstock_operator.plan.reasons import Reason
 

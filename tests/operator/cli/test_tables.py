@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock_operator.cli.tables import Column, lines, width
+from penstock_operator.cli.tables import Column, lines
+from penstock_operator.cli.widths import width
 
 COLUMNS = (Column("STREAM"), Column("PENDING", right=True), Column("STATE"))
 

@@ -1,0 +1,134 @@
+"""The screen of `penstock up`: what matters is there, on whatever terminal, and nothing on it is torn."""
+
+from dataclasses import replace
+from datetime import UTC, timedelta
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock_operator.cli.screen import screen
+from penstock_operator.cli.widths import width
+from penstock_operator.local.snapshot import Level, Phase, Snapshot
+from tests.operator.cli.snapshots import BROKEN, EVENTS, NOW, ORDERS, SNAPSHOT, STARTED
+
+
+def shown(snapshot: Snapshot = SNAPSHOT, *, columns: int = 110, rows: int | None = 30) -> list[str]:
+    return screen(snapshot, columns=columns, rows=rows, colour=False, zone=UTC)
+
+
+def test_everything_is_seen_at_a_glance() -> None:
+    assert shown() == [
+        "Penstock, up for 83s. Ctrl-C ends it." + 65 * " " + "12:01:23",
+        "",
+        "CONNECTION   STATE       SERVER",
+        "nats         Connected   nats://127.0.0.1:4222, started here",
+        "",
+        "STREAM        STATE     MESSAGES       SIZE",
+        "orders        Ready      120,412   21.3 MiB",
+        "orders-dead   Ready            3    2.0 KiB",
+        "",
+        "GROUP    STATE      WORKERS     PENDING   UNACKED   IN FLIGHT     MSG/S     SETTLED   DEAD   BATCHES",
+        "orders   Working        2/3     120,412    20,000           2    43,120   1,203,000      3   41 ok, 1 data",
+        "  pending 120 412 (2 batches), held 20 000: 2 → 3",
+        "enrich   Failed         0/0           -         -           0         -           0      -   -",
+        "  enrich.py:12: NameError: name 'custmers' is not defined. Correct it: it is read again when it is saved.",
+        "",
+        "12:00:00  Connection default/nats: A NATS server was started.",
+        "12:01:20  warning: QueueGroup default/orders: Worker 1 was killed.",
+        "12:01:21  error: QueueGroup default/enrich: The code is wrong.",
+    ]
+
+
+def test_a_narrow_terminal_keeps_what_matters_most() -> None:
+    lines = shown(columns=46)
+    assert "orders   Working      120,412    43,120      3" in lines
+    assert "  enrich.py:12: NameError: name 'custmers' is" in lines, "what is to be done is wrapped, not cut"
+
+
+def test_a_long_name_loses_its_middle_before_a_number_goes() -> None:
+    long = replace(ORDERS, name="orders-of-all-the-shops-that-we-have-in-europe")
+    [row] = [line for line in shown(replace(SNAPSHOT, groups=(long,)), columns=80) if "120,412    43" in line]
+    assert row.startswith("orders-of-all-t…have-in-europe   Working")
+
+
+def test_namespaces_are_shown_where_there_are_several() -> None:
+    elsewhere = replace(BROKEN, namespace="shop")
+    lines = shown(replace(SNAPSHOT, groups=(ORDERS, elsewhere)))
+    assert any(line.startswith("shop/enrich ") for line in lines)
+    assert any(line.startswith("default/orders ") for line in lines)
+
+
+def test_on_a_low_terminal_trouble_is_shown_first_and_the_rest_is_counted() -> None:
+    well = tuple(replace(ORDERS, name=f"orders-{number}") for number in range(30))
+    lines = shown(replace(SNAPSHOT, groups=(*well, BROKEN)), rows=16)
+    assert len(lines) <= 16
+    assert any(line.startswith("enrich") for line in lines)
+    assert any(line.startswith("orders-0") for line in lines)
+    assert any(line.startswith("… and ") for line in lines)
+    assert "12:01:21  error: QueueGroup default/enrich: The code is wrong." in lines
+
+
+def test_where_rows_are_very_few_groups_are_what_stays() -> None:
+    lines = shown(rows=5)
+    assert any(line.startswith("enrich") for line in lines)
+
+
+def test_the_latest_events_fill_what_is_left() -> None:
+    many = tuple(replace(EVENTS[0], at=STARTED + timedelta(seconds=number)) for number in range(100))
+    assert len([line for line in shown(replace(SNAPSHOT, events=many)) if "was started" in line]) == 10
+    assert any(line.startswith("12:01:39") for line in shown(replace(SNAPSHOT, events=many), rows=12))
+
+
+def test_what_up_itself_is_doing_stands_at_the_top() -> None:
+    assert shown(replace(SNAPSHOT, state="Stopping."))[0].startswith("Penstock, up for 83s. Stopping.")
+
+
+def test_with_nothing_declared_it_says_what_there_is() -> None:
+    assert shown(Snapshot(at=NOW, started=STARTED)) == [shown()[0]]
+
+
+def test_a_slow_rate_is_not_nothing() -> None:
+    lines = shown(replace(SNAPSHOT, groups=(replace(ORDERS, messages_per_second=0.42),)))
+    assert any(" 0.4 " in line for line in lines)
+
+
+def test_without_colour_the_words_are_the_same() -> None:
+    painted = screen(SNAPSHOT, columns=110, rows=30, colour=True, zone=UTC)
+    assert [click.unstyle(line) for line in painted] == shown()
+    assert painted != shown()
+
+
+texts = st.text(max_size=40) | st.sampled_from(("注文", "e\u0301" * 9, "\x1b[31m", "a" * 300))
+
+
+@given(
+    columns=st.integers(1, 160),
+    rows=st.integers(1, 40) | st.none(),
+    names=st.lists(texts, max_size=8),
+    message=texts,
+    levels=st.tuples(st.sampled_from(Phase), st.sampled_from(Level)),
+)
+def test_no_line_is_wider_nor_lower_than_the_terminal_whatever_it_shows(
+    columns: int, rows: int | None, names: list[str], message: str, levels: tuple[Phase, Level]
+) -> None:
+    phase, level = levels
+    snapshot = replace(
+        SNAPSHOT,
+        groups=tuple(replace(ORDERS, name=name, message=message, phase=phase) for name in names),
+        events=tuple(replace(EVENTS[0], message=f"{name} {message}", level=level) for name in names),
+        streams=tuple(replace(SNAPSHOT.streams[0], name=name, state=message) for name in names),
+        connections=tuple(replace(SNAPSHOT.connections[0], namespace=name, message=message) for name in names),
+        state=message,
+    )
+    lines = screen(snapshot, columns=columns, rows=rows, colour=False, zone=UTC)
+    assert all(width(line) <= columns for line in lines)
+    assert not any("\x1b" in line or "\n" in line or "\r" in line for line in lines)
+    assert rows is None or len(lines) <= rows
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_every_phase_has_its_colour(phase: Phase) -> None:
+    snapshot = replace(SNAPSHOT, groups=(replace(ORDERS, phase=phase),))
+    assert any(phase.value in line for line in screen(snapshot, columns=110, rows=30, colour=True))
