@@ -13,7 +13,7 @@ from penstock_jetstream.transport.options import Options
 from tests.testbed.nats.authentication import Access
 from tests.testbed.nats.encryption import Encryption
 
-PATIENCE_SECONDS = 15
+PATIENCE_SECONDS = 30
 QUICK = Options(connect_timeout_seconds=2, ping_interval_seconds=0.2, most_backoff_seconds=0.2, close_timeout_seconds=2)
 """For tests in which links break: they find out soon."""
 

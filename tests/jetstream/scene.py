@@ -11,13 +11,17 @@ from penstock_jetstream.client.consumer import Consumer
 from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.client.message import Message
 from penstock_jetstream.core.consumer_info import ConsumerInfo
+from penstock_jetstream.core.publishing import Retry
 from penstock_jetstream.core.pulls import next_subject
 from penstock_jetstream.errors import JetStreamError, NoRespondersError, RetryableError
 from penstock_jetstream.transport.connection import Connection
 
 SECOND = 1_000_000_000
 """Durations in configurations are in nanoseconds."""
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 20
+"""Less than the 30 s after which the alarm of a default consume would mend what a test waits for."""
+PAUSE_SECONDS = 0.002
+"""Between two looks, so that they do not keep busy what is looked at."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,8 @@ class Scene:
     async def until(self, condition: Callable[[ConsumerInfo], bool], name: str = "c") -> None:
         """Wait for something that the server says of a consumer."""
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while not condition(await self.info(name)):
-                pass
+            while not condition(await self.info(name)):  # noqa: ASYNC110 - only the server knows
+                await asyncio.sleep(PAUSE_SECONDS)
 
     async def until_waiting(self, pulls: int = 1) -> None:
         """Wait until so many pulls wait at the server."""
@@ -96,12 +100,10 @@ class Scene:
 
     async def fill(self, count: int, size_bytes: int = 10) -> None:
         """Store so many messages more, whose payloads begin with their number: 1 for the first of these."""
-        stored = (await self.js.streams.info(self.stream)).state.messages
-        for number in range(1, count + 1):
-            self.connection.publish(f"{self.stream}.m", b"%d" % number + b" " * (size_bytes - len(str(number))))
-        await self.connection.flush()
-        while (await self.js.streams.info(self.stream)).state.messages < stored + count:
-            pass  # they are on their way into the stream
+        async with self.js.publisher(timeout_seconds=PATIENCE_SECONDS, retry=Retry(attempts=-1)) as publisher:
+            payloads = [b"%d" % number + b" " * (size_bytes - len(str(number))) for number in range(1, count + 1)]
+            stored = [await publisher.submit(f"{self.stream}.m", payload) for payload in payloads]
+            await asyncio.gather(*stored)
 
     @asynccontextmanager
     async def watched(self, subject: str) -> AsyncIterator[list[Seen]]:
@@ -154,4 +156,4 @@ async def until(condition: Callable[[], object]) -> None:
     """Wait for something that other tasks, or the server, bring about."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():  # noqa: ASYNC110 - it has no event: the link, the server and the user have a part in it
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(PAUSE_SECONDS)

@@ -1,11 +1,12 @@
 """How soon small pieces leave."""
 
 import asyncio
+from statistics import median
 
 from penstock_jetstream.transport.connection import Connection
 from tests.testbed.nats.server import NatsServer
 
-ROUNDS = 10
+ROUNDS = 20
 DELAYED_ACK_SECONDS = 0.04
 
 
@@ -14,10 +15,12 @@ async def test_a_small_piece_does_not_wait_for_the_one_before_to_be_confirmed(se
     async with Connection(server.url) as connection:
         await connection.flush()
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        rounds = []
         for _ in range(ROUNDS):
+            began = loop.time()
             connection.publish("nobody.listens", b"1")
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             await connection.flush()
-        assert loop.time() - began < ROUNDS * DELAYED_ACK_SECONDS / 2
+            rounds.append(loop.time() - began)
+        assert median(rounds) < DELAYED_ACK_SECONDS / 2

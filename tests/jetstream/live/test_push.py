@@ -37,7 +37,7 @@ from tests.testbed.nats.authentication import Access, Login
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 20
 SOON_NS = 100_000_000
 """The shortest heartbeat that servers take."""
 

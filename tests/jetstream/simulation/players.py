@@ -34,7 +34,7 @@ from tests.jetstream.simulation.world import World
 TIMESTAMP_DIGITS = 19
 ANSWER_SECONDS = 0.01
 QUIET_SECONDS = 0.03
-PATIENCE_SECONDS = 5
+PATIENCE_SECONDS = 20
 SECOND = 1_000_000_000
 
 Answer = tuple[object, ...]
