@@ -7,7 +7,14 @@ import re
 import types
 from collections.abc import Iterator
 
+import pytest
+
 import penstock_jetstream
+from penstock_jetstream.client.consumers import Consumers
+from penstock_jetstream.client.direct import Direct
+from penstock_jetstream.client.keyvalue import KeyValue
+from penstock_jetstream.client.streams import Streams
+from penstock_jetstream.client.watching import Watch
 from tests.testbed.nats.server import NatsServer
 from tools.environment import ROOT
 
@@ -36,7 +43,7 @@ async def test_every_example_of_the_page_runs_and_prints_what_it_says(nats_serve
     names: dict[str, object] = {"__name__": "page"}
     try:
         for line, source in examples():
-            told = [found[len(PRINTED) :] for found in re.findall(rf"{PRINTED}.*$", source, re.MULTILINE)]
+            told = re.findall(rf"{PRINTED}(.*?)(?=  {PRINTED}|$)", source, re.MULTILINE)
             printed = await run(source.replace("nats://127.0.0.1:4222", nats_server.url), line, names)
             assert printed.splitlines() == told, f"{PAGE.name}, line {line}"
     finally:
@@ -55,3 +62,20 @@ def test_every_public_name_stands_in_an_example() -> None:
         if isinstance(node, ast.Name | ast.Attribute | ast.alias)
     }
     assert not set(penstock_jetstream.__all__) - shown
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(
+            penstock_jetstream.JetStream,
+            penstock_jetstream.Bucket,
+            penstock_jetstream.Consumer,
+            penstock_jetstream.Message,
+        ),
+        *(Streams, Consumers, Direct, KeyValue, Watch),
+    ],
+)
+def test_every_operation_is_on_the_page(kind: type) -> None:
+    operations = {name for name, member in vars(kind).items() if callable(member) and not name.startswith("_")}
+    assert not operations - set(re.findall(r"\w+", PAGE.read_text()))
