@@ -6,6 +6,7 @@ Knows its options and exit codes. What is done is done by local.run.
 import click
 
 from penstock_operator.cli.exit_codes import FAILED
+from penstock_operator.cli.options import timeout_option
 from penstock_operator.cli.output import Form, form_option, print_data, say
 from penstock_operator.cli.showing import as_data, done_lines, hints, of_servers, summary_data, summary_line
 from penstock_operator.cli.sources import Sources, force_option, source_options
@@ -18,15 +19,7 @@ PATIENCE_SECONDS = 60.0
 @click.command
 @source_options(needs_files=True)
 @form_option
-@click.option(
-    "--timeout",
-    "seconds",
-    type=click.FloatRange(min=0),
-    default=PATIENCE_SECONDS,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to try what a server cannot do yet, or to wait for the operator.",
-)
+@timeout_option(PATIENCE_SECONDS, "How long to try what a server cannot do yet, or to wait for the operator.")
 @force_option
 @click.pass_context
 def apply(context: click.Context, *, sources: Sources, form: Form, seconds: float, force_conflicts: bool) -> None:

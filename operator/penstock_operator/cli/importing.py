@@ -15,6 +15,7 @@ from typing import Any
 import click
 import yaml
 
+from penstock_operator.cli.options import files_option
 from penstock_operator.cli.output import LINE_WIDTH, say
 from penstock_operator.local.documents import Document, DocumentError, read_documents
 from penstock_operator.plan.importing import CommandLine, Imported, Imports, Where, from_nack, from_server
@@ -99,15 +100,7 @@ def import_(
 
 
 @import_.command
-@click.option(
-    "--filename",
-    "-f",
-    "files",
-    multiple=True,
-    required=True,
-    metavar="PATH",
-    help="A file or folder with NACK's manifests, or - for standard input. May be given more than once.",
-)
+@files_option("A file or folder with NACK's manifests, or - for standard input. May be given more than once.")
 @click.option(
     "--server",
     "servers",

@@ -6,6 +6,7 @@ from penstock_operator.cli.apply import apply
 from penstock_operator.cli.completion import completion
 from penstock_operator.cli.crds import crds
 from penstock_operator.cli.doctor import doctor
+from penstock_operator.cli.down import down
 from penstock_operator.cli.get import get
 from penstock_operator.cli.importing import import_
 from penstock_operator.cli.lag import lag
@@ -13,6 +14,7 @@ from penstock_operator.cli.operator import operator
 from penstock_operator.cli.output import no_colour_if_unwanted
 from penstock_operator.cli.plan import plan
 from penstock_operator.cli.reference import reference
+from penstock_operator.cli.up import up
 from penstock_operator.cli.version import show_version
 
 
@@ -28,6 +30,7 @@ def main(context: click.Context) -> None:
     Examples:
       penstock crds | kubectl apply -f -      teach a cluster the kinds that you declare
       penstock operator                       run the operator, as its pod does
+      penstock up -f manifests/               run what is declared on this machine
       penstock plan -f manifests/             what would be done to make servers as manifests declare
       penstock apply -f manifests/            do it
       penstock get -f manifests/              how it stands with what they declare
@@ -38,5 +41,5 @@ def main(context: click.Context) -> None:
     no_colour_if_unwanted(context)
 
 
-for command in (plan, apply, get, lag, doctor, import_, crds, reference, operator, completion):
+for command in (up, down, plan, apply, get, lag, doctor, import_, crds, reference, operator, completion):
     main.add_command(command)

@@ -37,20 +37,29 @@ class EmbeddedNats:
 @asynccontextmanager
 async def embedded_nats(folder: Path, port: int | None = None) -> AsyncIterator[EmbeddedNats]:
     """Run a server while the block runs, on the port given or a free one; its data stays in the folder."""
-    log = _prepare(folder)
-    command = [str(find_nats_server()), "--addr", LOOPBACK, "--port", str(port or -1), "--jetstream"]
-    command += ["--store_dir", str(folder), "--ports_file_dir", str(folder), "--log", str(log)]
-    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
+    log = prepare(folder)
+    process = await asyncio.create_subprocess_exec(
+        *nats_command(folder, port or 0, log), stdin=asyncio.subprocess.DEVNULL
+    )
     try:
-        yield EmbeddedNats(await _url(process, folder, log), process.pid, log)
+        yield EmbeddedNats(await served_url(process, folder, log), process.pid, log)
     finally:
         await _stop(process)
 
 
-def _prepare(folder: Path) -> Path:
+def nats_command(folder: Path, port: int, log: Path) -> list[str]:
+    """Return how a server is started; with port 0, on one that is free."""
+    command = [str(find_nats_server()), "--addr", LOOPBACK, "--port", str(port or -1), "--jetstream"]
+    return [*command, "--store_dir", str(folder), "--ports_file_dir", str(folder), "--log", str(log)]
+
+
+def prepare(folder: Path) -> Path:
+    """Make the folder ready for a start, and return its log."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "nats-server.log"
     log.unlink(missing_ok=True)  # what it says of its end must be of this start
+    for told in folder.glob("nats-server_*.ports"):  # by one that was killed
+        told.unlink(missing_ok=True)
     return log
 
 
@@ -66,7 +75,7 @@ def find_nats_server() -> Path:
     return Path(found)
 
 
-async def _url(process: asyncio.subprocess.Process, folder: Path, log: Path) -> str:
+async def served_url(process: asyncio.subprocess.Process, folder: Path, log: Path) -> str:
     """Wait until the server has written where it listens, which it does once it serves."""
     ports = folder / f"nats-server_{process.pid}.ports"
     try:

@@ -1,7 +1,8 @@
 """Manifests, read from files, folders and standard input: what they declare, and what else is in them.
 
-Knows which files are read, and which kinds mean something to the local home: ours, Secrets, Namespaces. Refuses what
-cannot be meant, each fault with its file and line, and all at once. Does not know what the kinds mean (plan.declared).
+Knows which files are read, and which kinds mean something to the local home: ours, Secrets, ConfigMaps, Namespaces.
+Refuses what cannot be meant, each fault with its file and line, and all at once. Does not know what the kinds mean
+(plan.declared).
 """
 
 import base64
@@ -25,8 +26,10 @@ SUFFIXES = (".yaml", ".yml", ".json")
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 LIST = ("v1", "List")
 SECRET = ("v1", "Secret")
+CONFIG_MAP = ("v1", "ConfigMap")
 NAMESPACE = ("v1", "Namespace")
 FIELD = re.compile(r"(?<!\S)spec(\.\w+|\[[0-9]+\])*: ")
+FILE_NAME = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 STEP = re.compile(r"\w+")
 OUR_KINDS = tuple(kind.name for kind in KINDS)
 FIRST_GENERATION = 1
@@ -51,6 +54,8 @@ class Manifests:
     """Where each stands, as file:line."""
     secrets: dict[tuple[str, str], Mapping[str, bytes]] = field(default_factory=dict)
     """By namespace and name."""
+    config_maps: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    """By namespace and name: what is text in them."""
     namespaces: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """The labels of those that were declared."""
     skipped: list[str] = field(default_factory=list)
@@ -71,6 +76,11 @@ def read_manifests(paths: Iterable[str], namespace: str, now: datetime, *, recur
 def is_object_name(text: object) -> bool:
     """Tell whether Kubernetes takes it as the name of an object."""
     return isinstance(text, str) and NAME.fullmatch(text) is not None and ".." not in text
+
+
+def is_file_name(text: str) -> bool:
+    """Tell whether Kubernetes takes it as a key of a ConfigMap, which a mounted one has as a file."""
+    return FILE_NAME.fullmatch(text) is not None and text not in {".", ".."}
 
 
 class _Reader:
@@ -135,6 +145,9 @@ class _Reader:
         elif (version, kind) == SECRET:
             if self._is_first(document, kind, namespace, name):
                 self.found.secrets[namespace, name] = self._secret(document)
+        elif (version, kind) == CONFIG_MAP:
+            if self._is_first(document, kind, namespace, name):
+                self.found.config_maps[namespace, name] = self._config_map(document)
         elif (version, kind) == NAMESPACE:
             self.found.namespaces[name] = document.content["metadata"].get("labels") or {}
         else:
@@ -203,6 +216,16 @@ class _Reader:
                     form = "base64" if part == "data" else "a string"
                     self._fault(document, f"The value of {part}.{key} is not {form}.", part, key)
         return data
+
+    def _config_map(self, document: Document) -> dict[str, str]:
+        values = document.content.get("data") or {}
+        if not isinstance(values, dict):
+            self._fault(document, "data is a mapping.", "data")
+            return {}
+        for key, value in values.items():
+            if not isinstance(value, str) or not is_file_name(key):
+                self._fault(document, f"data.{key}: a ConfigMap maps names of files to texts.", "data", key)
+        return values
 
     def _fault(self, document: Document, sentence: str, *path: str | int) -> None:
         self.faults.append(f"{document.place(path)}: {_in_one_line(sentence)}")

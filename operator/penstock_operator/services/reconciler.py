@@ -8,7 +8,7 @@ making.py. Handlers feed it with what a home shows; it does not know which home.
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,7 +38,9 @@ WORKERS = 16
 LATER_SECONDS = 5.0
 """Until the next attempt after a fault of this program's own. It is logged each time."""
 
-STEPS = {
+Step = Callable[[Workshop, Declared], Awaitable[Next]]
+
+STEPS: Mapping[str, Step] = {
     CONNECTION.name: connecting.look_after,
     STREAM.name: making.look_after,
     CONSUMER.name: making.look_after,
@@ -60,8 +62,11 @@ class Reconciler:
         *,
         period_seconds: float = PERIOD_SECONDS,
         metrics: Metrics | None = None,
+        steps: Mapping[str, Step] = STEPS,
     ) -> None:
+        """`steps` says what is done about each kind: another home may have others do it."""
         self._clock = clock
+        self._steps = steps
         self._metrics = metrics or Metrics()
         self._shop = Workshop(
             world=World(),
@@ -163,7 +168,7 @@ class Reconciler:
 
     async def _step(self, identity: Identity) -> None:
         declared = self._shop.world.objects.get(identity)
-        if declared is None or identity.kind not in STEPS:
+        if declared is None or identity.kind not in self._steps:
             return
         begun_at = self._clock()
         outcome = await self._outcome(declared)
@@ -173,7 +178,7 @@ class Reconciler:
         """Take a step, see to the next one, and tell how it went."""
         identity = declared.identity
         try:
-            following = await STEPS[identity.kind](self._shop, declared)
+            following = await self._steps[identity.kind](self._shop, declared)
         except NotLeadingError:
             self._failures.clear()  # all is looked at anew when we lead again
             return Outcome.NOT_LEADING

@@ -1,0 +1,357 @@
+"""A queue group on this machine: as many workers as it needs, all of them as it is declared now.
+
+Level-based: each look compares what runs with what is wanted, whatever happened in between. A worker that runs
+something else than what is declared finishes what it holds while another takes its place. Knows what a group does.
+Decides neither how many workers there are (plan.scaling), nor what they are told (plan.worker_settings).
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from penstock_jetstream import ConsumerInfo
+from penstock_operator.local.children import Guard
+from penstock_operator.local.code_places import CannotRunError, Code
+from penstock_operator.local.contact import Contact
+from penstock_operator.local.snapshot import GroupShown, Level, Phase, WorkersShown
+from penstock_operator.local.state import GroupFolder, GroupRecord
+from penstock_operator.local.tally import Tally
+from penstock_operator.local.worker import Worker
+from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.group_limits import group_limits
+from penstock_operator.plan.group_places import GroupPlace
+from penstock_operator.plan.scaling import NOTHING_YET, Limits, Memory, Observation, Reading, scale
+from penstock_operator.plan.worker_settings import group_name
+from penstock_operator.resources import ConsumerSpec, QueueGroupSpec
+
+TICK_SECONDS = 0.5
+"""Between two looks at a group."""
+CLEAN_LOOKS = 2
+"""So many looks in a row must find nothing to do before a group is drained."""
+
+CIRCUIT = "circuit"
+"""A worker's word for why it pulls nothing."""
+
+Tell = Callable[[Level, str], None]
+Spawn = Callable[[Coroutine[Any, Any, None]], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a group is to be, as it is declared now."""
+
+    spec: QueueGroupSpec
+    consumer: ConsumerSpec
+    place: GroupPlace
+    code: Code
+    contact: Contact
+    make: Callable[[str], Coroutine[Any, Any, "Orders"]]
+    """Returns what the worker of a name is told; CannotRunError if that cannot be put together."""
+    print: str
+    """Equal exactly as long as workers need not be started anew."""
+    record: GroupRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a worker is told."""
+
+    settings: Mapping[str, Any]
+    environment: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class _Running:
+    worker: Worker
+    print: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Group:
+    """One group. `declare` what it is to be as often as that changes; `run` it once."""
+
+    identity: Identity
+    folder: GroupFolder
+    guard: Guard
+    spawn: Spawn
+    tell: Tell
+    quota: Callable[[], int]
+    """How many workers the machine has room for, beside those of others."""
+    wanted: Wanted | None = None
+    obstacle: str = ""
+    """Why it cannot work as it is declared."""
+    ground: asyncio.Event = field(default_factory=asyncio.Event)
+    """Whether stream and consumer are on the server."""
+    not_ready: str = ""
+    """Why they are not."""
+    failure: str = ""
+    """Why its workers stopped until somebody changes something."""
+    tally: Tally = field(default_factory=Tally)
+    reading: Reading | None = None
+    dead_letters: int | None = None
+    dead_letters_before: int | None = None
+    desired: int = 0
+    scaling: str = ""
+    clean_looks: int = 0
+    """How many looks in a row have found nothing to do."""
+    is_to_drain: bool = False
+    was_ready: bool = False
+    """Whether a worker could have worked, with the code as it is declared now."""
+    is_ending: bool = False
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _failed_print: str = ""
+    _running: dict[str, _Running] = field(default_factory=dict)
+    _memory: Memory = NOTHING_YET
+    _was_started: bool = False
+    _is_suspended: bool = False
+    _ticked_at: float = 0.0
+
+    def declare(self, wanted: Wanted | None, obstacle: str = "") -> None:
+        """Take in what it is to be now."""
+        self.wanted, self.obstacle = wanted, obstacle
+        self.clean_looks, self.was_ready = 0, False
+        if wanted is not None and self.failure and wanted.print != self._failed_print:
+            self._try_again()
+
+    async def run(self) -> None:
+        """Look after it until it is told to end and all its workers have ended."""
+        try:
+            while not (self.is_ending and not self._running):
+                await self.look(asyncio.get_running_loop().time())
+                await asyncio.sleep(TICK_SECONDS)
+        finally:
+            self.ended.set()
+
+    def end(self) -> None:
+        """Have all its workers finish what they hold, and end."""
+        self.is_ending = True
+        for running in self._running.values():
+            running.worker.end()
+
+    def kill(self) -> None:
+        self.is_ending = True
+        for running in self._running.values():
+            running.worker.kill()
+
+    @property
+    def workers(self) -> list[Worker]:
+        """Those that are to stay."""
+        return [running.worker for running in self._running.values() if not running.worker.is_ending]
+
+    @property
+    def all_workers(self) -> list[Worker]:
+        return [running.worker for running in self._running.values()]
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing is left to do, and it is known that something could be done."""
+        return self.is_to_drain and self.was_ready and self.clean_looks >= CLEAN_LOOKS
+
+    @property
+    def new_dead_letters(self) -> int:
+        """Those that came since we began."""
+        return max(0, (self.dead_letters or 0) - (self.dead_letters_before or 0))
+
+    async def look(self, now: float) -> None:
+        """Compare what runs with what is wanted, and do something about it."""
+        self._heed_suspension()
+        wanted = self.wanted
+        if wanted is not None:
+            await self._observe(wanted, now)
+        self._collect()
+        target = 0 if wanted is None else self._target(wanted, now)
+        self._retire(wanted, target)
+        if wanted is not None and not self.is_ending:
+            await self._fill(wanted, target)
+
+    # What is the case
+
+    async def _observe(self, wanted: Wanted, now: float) -> None:
+        contact, place = wanted.contact, wanted.place
+        if self.ground.is_set():
+            info = await contact.consumer(place)
+            self.reading = _reading(info, now) if info else None
+            await self._count_dead_letters(wanted)
+        asked = [worker for worker in self.all_workers if worker.is_pulling]
+        told = await asyncio.gather(*(contact.status(group_name(self.identity), worker.name) for worker in asked))
+        for worker, status in zip(asked, told, strict=True):
+            worker.hear_status(status)
+            if status is not None:
+                self.tally.hear(worker.name, status)
+        self.tally.tick(now, now - self._ticked_at if self._ticked_at else 0.0)
+        self._ticked_at = now
+        self.was_ready = self.was_ready or any(worker.is_ready for worker in self.workers)
+        is_clean = self.reading is not None and self.reading.is_empty and not self._held()
+        self.clean_looks = self.clean_looks + 1 if is_clean else 0
+
+    async def _count_dead_letters(self, wanted: Wanted) -> None:
+        number = await wanted.contact.dead_letters(wanted.place)
+        if number is None:
+            return
+        if self.dead_letters_before is None:
+            self.dead_letters_before = number
+        more = number - (self.dead_letters if self.dead_letters is not None else self.dead_letters_before)
+        self.dead_letters = number
+        if more > 0:
+            messages = "1 message became a dead letter" if more == 1 else f"{more:,} messages became dead letters"
+            self.tell(Level.WARNING, f"{messages}, in stream {wanted.place.dead_letter_stream}.")
+
+    def _held(self) -> int:
+        return sum((worker.status or {}).get("heldMessages", 0) for worker in self.all_workers)
+
+    def _heed_suspension(self) -> None:
+        spec = self.wanted.spec if self.wanted else None
+        is_suspended = self.folder.is_suspended or (spec is not None and spec.suspend)
+        if is_suspended != self._is_suspended:
+            self._is_suspended = is_suspended
+            self.tell(Level.INFO, "It is paused." if is_suspended else "It goes on.")
+            if not is_suspended:
+                self._try_again()
+
+    def _collect(self) -> None:
+        """Take note of workers that have ended."""
+        for name, running in list(self._running.items()):
+            worker = running.worker
+            if worker.failure and not self.failure and not self.is_ending and running.print == self._print():
+                self.failure, self._failed_print = worker.failure, running.print
+                self.tell(Level.ERROR, worker.failure)
+            if worker.has_ended:
+                del self._running[name]
+
+    def _print(self) -> str:
+        return self.wanted.print if self.wanted else ""
+
+    def _try_again(self) -> None:
+        self.failure = self._failed_print = ""
+        self._was_started = False
+
+    # How many there are to be
+
+    def _target(self, wanted: Wanted, now: float) -> int:
+        if self.is_ending or self._is_suspended or self.failure or self.obstacle:
+            self.desired, self.scaling = 0, ""
+            return 0
+        limits = group_limits(wanted.spec, wanted.consumer, quota=self.quota())
+        if not self._was_started:  # its JVM starts while streams are made, and before anybody waits for it
+            self._was_started, self._memory = True, NOTHING_YET
+            self.desired = min(max(1, limits.min_workers), max(1, limits.max_workers))
+            return self.desired
+        return self._decide(limits, now)
+
+    def _decide(self, limits: Limits, now: float) -> int:
+        workers = self.workers
+        answering = [worker for worker in workers if worker.status is not None]
+        seen = Observation(
+            now=now,
+            reading=self.reading,
+            workers=len(workers),
+            ready=sum(worker.is_ready for worker in workers),
+            held=self._held(),
+            unheard=sum(worker.is_silent for worker in workers),
+            work=self.tally.work,
+            settled_per_second=self.tally.per_second if answering else 0.0,
+        )
+        decision = scale(limits, seen, self._memory)
+        self._memory = decision.memory
+        if decision.workers != self.desired:
+            self.tell(Level.INFO, f"{decision.words[0].upper()}{decision.words[1:]}.")
+        self.desired, self.scaling = decision.workers, decision.words
+        return decision.workers
+
+    def _retire(self, wanted: Wanted | None, target: int) -> None:
+        """Have those end that run something else, and those that are too many: idle ones first, then the youngest."""
+        current = wanted.print if wanted else ""
+        for running in self._running.values():
+            if running.print != current:
+                running.worker.end()
+        staying = sorted(self.workers, key=lambda worker: (worker.is_idle, worker.number), reverse=True)
+        for worker in staying[: max(0, len(staying) - target)]:
+            worker.end()
+
+    async def _fill(self, wanted: Wanted, target: int) -> None:
+        for _ in range(target - len(self.workers)):
+            number = next(each for each in count() if self._name(each) not in self._running)
+            name = self._name(number)
+            try:
+                orders = await wanted.make(name)
+            except CannotRunError as problem:
+                self.obstacle = str(problem)
+                self.tell(Level.ERROR, str(problem))
+                return
+            worker = Worker(
+                name=name,
+                number=number,
+                folder=self.folder.worker(name),
+                settings=orders.settings,
+                environment=orders.environment,
+                guard=self.guard,
+                hear=lambda sentence: self.tell(Level.WARNING, sentence),
+                begins=self.tally.began,
+            )
+            self._running[name] = _Running(worker, wanted.print)
+            self.spawn(worker.run(self.ground))
+
+    def _name(self, number: int) -> str:
+        return f"{self.identity.name}-{number}"
+
+    # What is shown
+
+    def shown(self) -> GroupShown:
+        """Return what people see of it."""
+        phase, message = self._phase()
+        place, reading = self.wanted.place if self.wanted else None, self.reading
+        workers = self.workers
+        return GroupShown(
+            namespace=self.identity.namespace,
+            name=self.identity.name,
+            stream=place.stream if place else "",
+            consumer=place.consumer if place else "",
+            phase=phase,
+            message=message,
+            pending=reading.pending if reading else None,
+            ack_pending=reading.ack_pending if reading else None,
+            in_flight=sum(len((worker.status or {}).get("batches", ())) for worker in self.all_workers),
+            verdicts=dict(self.tally.verdicts),
+            messages_per_second=self.tally.per_second,
+            settled=self.tally.settled,
+            workers=WorkersShown(
+                ready=sum(worker.is_ready for worker in workers), running=len(workers), desired=self.desired
+            ),
+            dead_letters=self.dead_letters,
+            scaling=self.scaling,
+        )
+
+    def _phase(self) -> tuple[Phase, str]:
+        """Return what it does, and why: what hinders it comes first."""
+        if self.failure or self.obstacle:
+            return Phase.FAILED, self.failure or self.obstacle
+        if self.is_ending and self.is_drained:
+            return Phase.FINISHED, ""
+        if self.is_ending or (self._is_suspended and self._running):
+            return Phase.STOPPING, ""
+        if self._is_suspended:
+            return Phase.PAUSED, ""
+        return self._phase_at_work() if self.ground.is_set() else (Phase.WAITING, self.not_ready)
+
+    def _phase_at_work(self) -> tuple[Phase, str]:
+        statuses = [worker.status for worker in self.workers if worker.status is not None]
+        broken = next((status for status in statuses if CIRCUIT in status.get("holds", ())), None)
+        if broken is not None:
+            return Phase.CIRCUIT_OPEN, str(broken.get("sentence", ""))
+        is_empty = self.reading is not None and self.reading.is_empty
+        if any(worker.is_ready for worker in self.workers):
+            return (Phase.IDLE if is_empty else Phase.WORKING), ""
+        if is_empty and not self.workers:
+            return Phase.IDLE, ""
+        return Phase.STARTING, next((str(status.get("sentence", "")) for status in statuses), "")
+
+
+def _reading(info: ConsumerInfo, now: float) -> Reading:
+    return Reading(
+        at=now,
+        pending=info.num_pending,
+        ack_pending=info.num_ack_pending,
+        delivered=info.delivered.consumer_sequence,
+    )
