@@ -5,6 +5,7 @@ import click
 from penstock_operator.cli.apply import apply
 from penstock_operator.cli.completion import completion
 from penstock_operator.cli.crds import crds
+from penstock_operator.cli.dead import dead
 from penstock_operator.cli.doctor import doctor
 from penstock_operator.cli.down import down
 from penstock_operator.cli.get import get
@@ -35,11 +36,12 @@ def main(context: click.Context) -> None:
       penstock apply -f manifests/            do it
       penstock get -f manifests/              how it stands with what they declare
       penstock lag -f manifests/              how far behind its consumers are
+      penstock dead list                      the messages that nobody could process
       penstock doctor -f manifests/           what keeps Penstock from working there
       penstock import --server URL            manifests of what is on a server already
     """  # noqa: D301 - click wants the control character
     no_colour_if_unwanted(context)
 
 
-for command in (up, down, plan, apply, get, lag, doctor, import_, crds, reference, operator, completion):
+for command in (up, down, plan, apply, get, lag, dead, doctor, import_, crds, reference, operator, completion):
     main.add_command(command)

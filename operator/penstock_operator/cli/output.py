@@ -74,7 +74,11 @@ class Progress:
         self._shown = sys.stderr.isatty() and total >= WORTH_SHOWING
 
     def step(self) -> None:
-        self._done += 1
+        self.at(self._done + 1)
+
+    def at(self, done: int) -> None:
+        """Tell how far it is by now."""
+        self._done = done
         if self._shown:
             click.echo(f"\r{self._what} {self._done:,} of {self._total:,} … ", err=True, nl=False)
 

@@ -14,6 +14,7 @@ from penstock_operator.local.home import LocalHome
 from penstock_operator.local.opening import open_links
 from penstock_operator.local.outcome import Outcome
 from penstock_operator.local.run import Patience, Run, connections_of
+from penstock_operator.local.state import HomeRecord
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.resources import ConnectionSpec
 from penstock_operator.services.nats.keeping import NatsLinks
@@ -71,3 +72,13 @@ def reached_at(home: LocalHome, servers: Sequence[str]) -> None:
 
 def _reached_at(declared: Declared, spec: ConnectionSpec, servers: Sequence[str]) -> Declared:
     return replace(declared, spec=spec.model_copy(update={"servers": list(servers)}))
+
+
+def reached_as(home: LocalHome, up: HomeRecord) -> None:
+    """Have the Connections whose servers `penstock up` runs lead to those, which ask nobody who they are."""
+    for record in up.connections:
+        identity = Identity("Connection", record.namespace, record.name)
+        declared = home.declared.get(identity)
+        if record.embedded and declared is not None and isinstance(declared.spec, ConnectionSpec):
+            bare = declared.spec.model_copy(update={"auth": None, "tls": None, "jet_stream": None})
+            home.declared[identity] = _reached_at(declared, bare, record.servers)

@@ -1,28 +1,31 @@
-"""Where a command finds what is declared: manifests in files, or a cluster. The options, and what they choose.
+"""Where a command finds what is declared: manifests in files, what `penstock up` runs here, or a cluster.
 
-Knows which options go together. Does not know how manifests are read (local) or a cluster is asked (cluster.py).
+Knows the options, what they choose, and which go together. Does not know how manifests are read (local) or a cluster is
+asked (cluster.py).
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from penstock_operator.cli.output import say
-from penstock_operator.cli.running import Told, over, reached_at, run_over
+from penstock_operator.cli.running import Told, over, reached_as, reached_at, run_over
 from penstock_operator.local.home import LocalHome
-from penstock_operator.local.manifests import ManifestError, Manifests, read_manifests
+from penstock_operator.local.manifests import OUR_KINDS, ManifestError, Manifests, read_manifests
 from penstock_operator.local.objects import objects
 from penstock_operator.local.outcome import Outcome
 from penstock_operator.local.run import RUN
+from penstock_operator.local.state import DEFAULT_FOLDER, HomeRecord, StateError, StateFolder
 from penstock_operator.plan.decision import Note
 from penstock_operator.plan.declared import Declared
-from penstock_operator.resources import Kind
+from penstock_operator.resources import QUEUE_GROUP, Kind
 from penstock_operator.services.nats.examination import Finding
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 DEFAULT_NAMESPACE = "default"
 Found = Callable[[Finding], None]
+T = TypeVar("T")
 
 
 class HomeName(StrEnum):
@@ -49,14 +53,17 @@ class Sources:
     everywhere: bool
     secrets: Path | None
     servers: tuple[str, ...]
+    state: StateFolder
+    up: HomeRecord | None
+    """What `penstock up` runs, if it does."""
     home: HomeName
 
     @property
     def is_local(self) -> bool:
         return self.home is HomeName.LOCAL
 
-    def manifests(self) -> Manifests:
-        """Read what the files declare, and tell what is skipped."""
+    def manifests(self, heeded: Collection[str] = RUN) -> Manifests:
+        """Read what the files declare, and tell what is skipped, be it for its kind."""
         try:
             found = read_manifests(self.files, self._default_namespace(), datetime.now(UTC), recursive=self.recursive)
         except ManifestError as problem:
@@ -64,15 +71,34 @@ class Sources:
         for sentence in found.skipped:
             say(sentence)
         for identity, place in found.places.items():
-            if identity.kind not in RUN:
+            if identity.kind not in heeded:
                 say(f"{place}: {identity} is left alone: this command does nothing to a {identity.kind} yet.")
         return found
 
-    def local_home(self) -> LocalHome:
+    def local_home(self, heeded: Collection[str] = RUN) -> LocalHome:
         """Return the home that the files make, its Connections leading where they shall."""
-        home = LocalHome(self.manifests(), _tell_warning, self.secrets)
+        home = LocalHome(self.manifests(heeded), _tell_warning, self.secrets)
+        if self.up is not None:
+            reached_as(home, self.up)
         reached_at(home, self.servers)
         return home
+
+    def with_home(self, work: Callable[[LocalHome], Awaitable[T]]) -> T:
+        """Do something with what is declared, and the Secrets that go with it."""
+        if self.is_local:
+            return asyncio.run(_awaited(work(self.local_home(OUR_KINDS))))
+        from penstock_operator.cli import cluster  # noqa: PLC0415 - a second of imports
+
+        namespace = None if self.everywhere else self._default_namespace()
+
+        async def working(client: "ApiClient") -> T:
+            home = cluster.ClusterHome(client, Manifests(), _tell_warning, self.secrets)
+            home.lay(await cluster.objects_in(client, [QUEUE_GROUP.name], namespace))
+            home.lay(await cluster.all_around(client, list(home.declared)))
+            reached_at(home, self.servers)
+            return await work(home)
+
+        return cluster.in_cluster(working)
 
     def planned(self, *, force: bool) -> list[Outcome]:
         """Return what would become of the objects in the files."""
@@ -146,6 +172,10 @@ class Sources:
 LOOKED_AT = "Looked at"
 
 
+async def _awaited(work: Awaitable[T]) -> T:
+    return await work
+
+
 def _tell_warning(declared: Declared, note: Note) -> None:
     if note.is_warning:
         say(f"{declared.identity}: {note.message}")
@@ -184,9 +214,17 @@ OPTIONS = (
         help="Reach NATS here, whatever the Connections say. May be given more than once.",
     ),
     click.option(
+        "--state",
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+        default=DEFAULT_FOLDER,
+        show_default=True,
+        help="The folder where `penstock up` says what it runs.",
+    ),
+    click.option(
         "--home",
         type=click.Choice([home.value for home in HomeName]),
-        help="Where objects live; by default local where -f is given, and kubernetes otherwise.",
+        help="Where objects live; by default local where -f is given or `penstock up` runs, and kubernetes otherwise.",
     ),
 )
 
@@ -204,8 +242,8 @@ def source_options(*, needs_files: bool) -> Callable[[Callable[..., Any]], Calla
         def with_sources(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - click's
             names = ("files", "recursive", "namespace", "everywhere", "secrets", "servers")
             chosen = {name: given.pop(name) for name in names}
-            home = _home(given.pop("home"), chosen["files"], needs_files=needs_files)
-            return command(*args, sources=Sources(home=home, **chosen), **given)
+            chosen["state"] = StateFolder(given.pop("state"))
+            return command(*args, sources=_sources(chosen, given.pop("home"), needs_files=needs_files), **given)
 
         for option in reversed(OPTIONS):
             with_sources = option(with_sources)
@@ -214,12 +252,23 @@ def source_options(*, needs_files: bool) -> Callable[[Callable[..., Any]], Calla
     return decorate
 
 
-def _home(wanted: str | None, files: tuple[str, ...], *, needs_files: bool) -> HomeName:
-    if needs_files and not files:
+def _sources(chosen: dict[str, Any], home: str | None, *, needs_files: bool) -> Sources:
+    if needs_files and not chosen["files"]:
         raise click.UsageError("Say which manifests are meant: -f PATH, or -f - for standard input.")
-    if wanted is None:
-        return HomeName.LOCAL if files else HomeName.KUBERNETES
-    home = HomeName(wanted)
-    if home is HomeName.LOCAL and not files:
-        raise click.UsageError("The local home is made of manifests: say which, with -f PATH.")
-    return home
+    up = _up(chosen["state"]) if home != HomeName.KUBERNETES else None
+    if home is None:
+        home = HomeName.LOCAL if chosen["files"] or (up and not chosen["servers"]) else HomeName.KUBERNETES
+    if home == HomeName.LOCAL and not chosen["files"]:
+        if up is None:
+            raise click.UsageError("The local home is made of manifests: say which, with -f PATH.")
+        chosen |= {"files": up.files, "recursive": up.recursive}
+        chosen["namespace"] = chosen["namespace"] or up.default_namespace
+        chosen["secrets"] = chosen["secrets"] or (Path(up.secrets) if up.secrets else None)
+    return Sources(home=HomeName(home), up=up, **chosen)
+
+
+def _up(state: StateFolder) -> HomeRecord | None:
+    try:
+        return state.read()
+    except StateError as problem:
+        raise click.ClickException(str(problem)) from problem

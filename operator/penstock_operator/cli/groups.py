@@ -1,0 +1,168 @@
+"""Queue groups, as commands find and reach them: from manifests, from what `penstock up` runs, or from a cluster.
+
+Knows how a group is named on a command line, and that a Connection is opened once for all its groups. Does not know
+what is asked of them.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from penstock_jetstream import Connection, JetStream
+from penstock_jetstream.errors import JetStreamError
+from penstock_operator.cli.output import say
+from penstock_operator.cli.sources import Sources
+from penstock_operator.local.home import LocalHome
+from penstock_operator.local.state import DEFAULT_FOLDER, GroupFolder, StateError, StateFolder
+from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.group_places import GroupPlace, group_place
+from penstock_operator.plan.surroundings import Waiting
+from penstock_operator.plan.worker_settings import group_name
+from penstock_operator.resources import QUEUE_GROUP, ConnectionSpec, QueueGroupSpec
+from penstock_operator.services.home import HomeError
+from penstock_operator.services.nats.failures import told
+from penstock_operator.services.nats.material import MaterialError, material, secret_names
+
+NAME = "penstock command"
+"""What servers show as the client's name."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A group, and the way to all that is asked of it."""
+
+    identity: Identity
+    spec: QueueGroupSpec
+    place: GroupPlace
+    jetstream: JetStream
+    folder: GroupFolder | None
+    """Where `penstock up` keeps what there is of it; None where it is not run by that."""
+
+    @property
+    def name(self) -> str:
+        """What its workers call it."""
+        return group_name(self.identity)
+
+    @property
+    def connection(self) -> Connection:
+        return self.jetstream.connection
+
+
+def with_groups(sources: Sources, name: str | None, work: Callable[[Sequence[Group]], Awaitable[T]]) -> T:
+    """Do something with the group of this name, or with all that there are."""
+
+    async def working(home: LocalHome) -> T:
+        places = _places(home.declared, _chosen(home.declared, name), is_one=name is not None)
+        async with _opened(home, {place.connection for place in places.values()}) as opened:
+            groups = [_group(home, sources, identity, place, opened) for identity, place in places.items()]
+            return await work(groups)
+
+    try:
+        return sources.with_home(working)
+    except JetStreamError as problem:
+        raise click.ClickException(told(problem)) from problem
+
+
+def the_one(groups: Sequence[Group]) -> Group:
+    """Return the only group, or have the person say which is meant."""
+    if len(groups) == 1:
+        return groups[0]
+    names = ", ".join(group.identity.name for group in groups)
+    raise click.UsageError(f"There are the QueueGroups {names}: say which is meant, with --group NAME.")
+
+
+def _chosen(declared: Mapping[Identity, Declared], name: str | None) -> list[Identity]:
+    groups = [identity for identity in declared if identity.kind == QUEUE_GROUP.name]
+    if name is not None:
+        chosen = [each for each in groups if name in (each.name, f"{each.namespace}/{each.name}")]
+        if not chosen:
+            known = f" There are: {', '.join(sorted(each.name for each in groups))}." if groups else ""
+            raise click.ClickException(f"There is no QueueGroup {name}.{known}")
+        if len(chosen) > 1:
+            raise click.ClickException(f"There is a QueueGroup {name} in several namespaces: say NAMESPACE/{name}.")
+        return chosen
+    if not groups:
+        raise click.ClickException("There is no QueueGroup.")
+    return groups
+
+
+def _places(
+    declared: Mapping[Identity, Declared], chosen: Sequence[Identity], *, is_one: bool
+) -> dict[Identity, GroupPlace]:
+    """Find where each group gets its messages from; what of several cannot be found is said, and left out."""
+    places = {}
+    for identity in chosen:
+        found = declared[identity]
+        place = (
+            group_place(identity, found.spec, declared)
+            if isinstance(found.spec, QueueGroupSpec)
+            else f"Its spec cannot be understood: {found.fault}"
+        )
+        if isinstance(place, GroupPlace):
+            places[identity] = place
+            continue
+        sentence = f"{identity}: {place.message if isinstance(place, Waiting) else place}"
+        if is_one:
+            raise click.ClickException(sentence)
+        say(sentence)
+    return places
+
+
+def _group(
+    home: LocalHome, sources: Sources, identity: Identity, place: GroupPlace, opened: Mapping[Identity, JetStream]
+) -> Group:
+    spec = home.declared[identity].spec
+    if not isinstance(spec, QueueGroupSpec):
+        raise TypeError(f"{identity} was found to have a spec before.")
+    folder = sources.state.group(identity.namespace, identity.name) if sources.is_local else None
+    return Group(identity=identity, spec=spec, place=place, jetstream=opened[place.connection], folder=folder)
+
+
+@asynccontextmanager
+async def _opened(home: LocalHome, connections: set[Identity]) -> AsyncIterator[Mapping[Identity, JetStream]]:
+    async with AsyncExitStack() as stack:
+        yield {identity: await _open(home, identity, stack) for identity in sorted(connections)}
+
+
+async def _open(home: LocalHome, identity: Identity, stack: AsyncExitStack) -> JetStream:
+    declared = home.declared.get(identity)
+    if declared is None or not isinstance(declared.spec, ConnectionSpec):
+        raise click.ClickException(f"There is no {identity}, or its spec cannot be understood.")
+    spec, namespace = declared.spec, identity.namespace
+    try:
+        made = material(namespace, spec, {name: await home.secret(namespace, name) for name in secret_names(spec)})
+    except (MaterialError, HomeError) as problem:
+        raise click.ClickException(f"{identity}: {problem}") from problem
+    connection = Connection(made.servers, auth=made.auth, tls=made.tls, name=NAME)
+    try:
+        await stack.enter_async_context(connection)
+    except JetStreamError as problem:
+        raise click.ClickException(f"{identity}: {told(problem)}") from problem
+    return JetStream(connection, domain=made.domain or None, api_prefix=made.api_prefix or None)
+
+
+def complete_group(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the names of the groups that `penstock up` runs: they are in a file."""
+    try:
+        up = StateFolder(context.params.get("state") or DEFAULT_FOLDER).read()
+    except StateError:
+        return []
+    names = [group.name for group in up.groups] if up else []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+group_argument = click.argument("group", metavar="[GROUP]", required=False, shell_complete=complete_group)
+one_group_argument = click.argument("group", metavar="GROUP", shell_complete=complete_group)
+group_option = click.option(
+    "--group",
+    "-g",
+    metavar="NAME",
+    shell_complete=complete_group,
+    help="Which QueueGroup's; needed where there are several.",
+)

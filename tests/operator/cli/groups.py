@@ -1,0 +1,79 @@
+"""Queue groups for tests of commands: declared in manifests, with a real engine that works on them in this process."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from click.testing import Result
+
+from penstock_worker.exchange.records import Handed
+from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
+from tests.operator.cli.commands import Declared, penstock
+from tests.worker.engine.working import CONSUMER, Scene, scene
+
+GROUP = "orders"
+
+
+class Shop:
+    """A stream `scene.stream` with the consumer and the queue group that work on it, declared and there."""
+
+    def __init__(self, declared: Declared, work: Scene) -> None:
+        self.declared = declared
+        self.work = work
+
+    async def run(self, *command: str | Path) -> Result:
+        """Run a command beside what runs in this process."""
+        return await asyncio.to_thread(penstock, *command, "-f", self.declared.folder)
+
+    async def data(self, *command: str | Path) -> Any:  # noqa: ANN401 - JSON
+        return json.loads((await self.run(*command, "-o", "json")).stdout)
+
+    async def dead(self, verb: str, *arguments: str | Path) -> Result:
+        return await self.run("dead", verb, *arguments)
+
+    async def bury(self, *payloads: bytes, **options: Any) -> None:  # noqa: ANN401 - of publish
+        """Have these messages become dead letters."""
+        await self.work.publish(*payloads, **options)
+        self.work.script.process = reject_all
+        with self.work.driver():
+            await self.work.drained()
+        self.work.change(drain=False)
+
+
+def reject_all(_handed: Handed, rows: Any) -> Outcome:  # noqa: ANN401 - a table
+    sequences = rows["seq"].to_pylist()
+    return Outcome(Verdict.OK, 0.1, rejections=tuple(Rejection(each, f"no amount in {each}") for each in sequences))
+
+
+def broken(_handed: Handed, _rows: Any) -> Outcome:  # noqa: ANN401 - a table
+    return Outcome(
+        Verdict.DATA, 0.1, fault=Fault("KeyError", "'amount'", trace="Traceback\n  line 3", place="etl.py:3")
+    )
+
+
+@asynccontextmanager
+async def shop(declared: Declared, url: str, stream: str, group: str = GROUP) -> AsyncIterator[Shop]:
+    async with scene(url, stream) as work:
+        await work.consumer()
+        declare(declared, stream, group)
+        work.change(
+            group=f"default/{group}",
+            worker=f"{group}-0",
+            dead_letter_stream=f"{stream}-{CONSUMER}-dead",
+            dead_letter_subject=f"dead.{stream}.{CONSUMER}",
+        )
+        yield Shop(declared, work)
+
+
+def declare(declared: Declared, stream: str, group: str) -> None:
+    declared.stream(stream.lower(), name=stream, subjects=[f"{stream}.>"])
+    declared.consumer(f"{group}-etl", stream.lower(), name=CONSUMER)
+    declared.write(
+        "QueueGroup",
+        group,
+        consumerRef={"name": f"{group}-etl"},
+        handler={"entrypoint": "etl:process", "configMapRef": {"name": "code"}},
+    )

@@ -1,0 +1,103 @@
+"""A dead letter that a worker wrote, read again: what it says, how it is chosen, and what its replay sends."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from penstock_jetstream.core.headers import Headers, encode
+from penstock_operator.plan.dead_letters import ConditionError, DeadLetter, condition, dead_letter, replay_id
+from penstock_worker.engine.letters import Desk
+from penstock_worker.engine.rows import Rows
+from penstock_worker.policy.machine.actions import Letter
+from penstock_worker.policy.machine.pieces import Piece
+from penstock_worker.policy.outcome import Fault
+
+DESK = Desk("ORDERS", "etl", "shop/etl", "etl-0", "dead.orders")
+STORED = datetime(2026, 1, 31, 12, tzinfo=UTC)
+FAULT = Fault("KeyError", "'amount'", "CAST_INVALID_INPUT", "22018", "Traceback\n  line 3", "etl.py:3")
+
+
+def written(headers: Mapping[str, Sequence[str]], raw: bytes = b"") -> Headers:
+    """Return the headers of a letter as a worker writes them, of a message with these."""
+    header = raw or (encode(headers) if headers else b"")
+    message = Rows([b"orders.eu"], [b"reply"], [b"{}"], {0: header} if header else {}, [7], [3], [1])
+    letter = Letter(piece=Piece(1, 0, 1), sequence=7, reason="no amount", fault=FAULT, attempts=2)
+    draft = DESK.draft(letter, "ORDERS.etl.1-9.0f", message, max_payload_bytes=1 << 20)
+    return Headers(encode(draft.headers))
+
+
+def read(headers: Mapping[str, Sequence[str]] | None = None, raw: bytes = b"") -> DeadLetter:
+    return dead_letter(12, STORED, written(headers or {}, raw))
+
+
+def test_it_says_what_the_worker_wrote() -> None:
+    letter = read()
+    assert (letter.reason, letter.subject, letter.stream) == ("no amount", "orders.eu", "ORDERS")
+    assert letter.trace == ["Traceback", "  line 3"]
+    told = ("Sequence", "Consumer", "Group", "Worker", "Batch", "Error", "Error-Message", "Place", "Attempts")
+    assert [letter.fact(name) for name in told] == [
+        *("7", "etl", "shop/etl", "etl-0", "ORDERS.etl.1-9.0f"),
+        *("KeyError", "'amount'", "etl.py:3", "2"),
+    ]
+
+
+def test_a_replay_has_the_messages_own_headers_and_none_of_the_letters() -> None:
+    assert read({"trace-id": ["a", "b"]}).headers == {"trace-id": ["a", "b"]}
+
+
+def test_what_the_server_would_act_on_keeps_the_name_that_the_letter_gave_it() -> None:
+    own = {"Nats-Msg-Id": ["order-1"], "Nats-Expected-Last-Sequence": ["6"], "Nats-Rollup": ["all"]}
+    assert read(own).headers == {f"Penstock-Original-{name}": value for name, value in own.items()}
+
+
+def test_the_headers_of_a_letter_that_dies_again_are_those_of_the_message() -> None:
+    first = read({"Nats-Msg-Id": ["order-1"], "trace-id": ["a"]})
+    again = read({**first.headers, "Nats-Msg-Id": [replay_id("dead", first)]})
+    assert again.headers == first.headers
+
+
+def test_headers_that_were_not_made_as_headers_are_are_known_as_such() -> None:
+    assert read(raw=b"NATS/1.0\r\nno colon\r\n\r\n").has_raw_headers
+    assert not read().has_raw_headers
+
+
+def test_the_id_of_a_replay_is_the_same_each_time_and_another_for_each_letter() -> None:
+    one = read()
+    assert replay_id("dead", one) == replay_id("dead", read())
+    later = dead_letter(12, STORED.replace(year=2027), written({}))
+    assert len({replay_id("dead", one), replay_id("dead-too", one), replay_id("dead", later)}) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "reason=no amount",
+            "reason=*amount",
+            "error=KeyError",
+            "condition=CAST_*",
+            "subject=orders.*",
+            "worker=etl-0",
+        ),
+        *("batch=ORDERS.*", "message='amount'", "place=etl.py:*"),
+    ],
+)
+def test_letters_are_chosen_by_what_they_say(text: str) -> None:
+    assert condition(text).holds(read())
+
+
+def test_a_letter_that_says_something_else_is_not_chosen() -> None:
+    assert not condition("reason=amount").holds(read())
+    assert not condition("error=keyerror").holds(read()), "capitals count"
+
+
+@pytest.mark.parametrize("text", ["reason", "colour=red", ""])
+def test_a_condition_that_means_nothing_is_told(text: str) -> None:
+    with pytest.raises(ConditionError, match="FIELD=PATTERN"):
+        condition(text)
+
+
+def test_what_somebody_else_put_there_is_no_error() -> None:
+    letter = dead_letter(1, STORED, Headers(b""))
+    assert (letter.reason, letter.subject, letter.trace, dict(letter.headers)) == ("", "", [], {})
