@@ -20,7 +20,7 @@ from tests.testbed.kubernetes import kubeconfig
 from tests.testbed.kubernetes.access import Access
 from tests.testbed.programs import Program
 
-READY_SECONDS = 20
+READY_SECONDS = 60
 CHUNK_BYTES = 65536
 
 

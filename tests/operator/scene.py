@@ -18,7 +18,7 @@ from tests.testbed.nats.client import connection
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import wait_until
 
-SECONDS = 30  # what takes a tenth of a second takes longer on a busy machine
+SECONDS = 60  # what takes a tenth of a second takes longer on a busy machine
 BATCH = 250  # objects that one kubectl makes
 Object = dict[str, Any]
 
@@ -68,7 +68,7 @@ class Scene:
         self.namespace.kubectl("annotate", what, annotation, "--overwrite")
 
     def delete(self, what: str, *, wait: bool = True) -> None:
-        waiting = "--timeout=30s" if wait else "--wait=false"
+        waiting = f"--timeout={SECONDS}s" if wait else "--wait=false"
         self.namespace.kubectl("delete", what, waiting)
 
     def delete_all_at_once(self, kind: str) -> None:

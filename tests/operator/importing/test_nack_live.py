@@ -53,7 +53,7 @@ def nack(request: pytest.FixtureRequest, namespace: Namespace, nats_server: Nats
     program.start()
     namespace.kubectl("apply", "--filename", str(ZOO))
     for kind in KINDS:
-        namespace.kubectl("wait", READY, kind, "--all", "--timeout=60s")
+        namespace.kubectl("wait", READY, kind, "--all", "--timeout=120s")
     yield Nack(told, program)
     program.stop()
 
@@ -61,7 +61,7 @@ def nack(request: pytest.FixtureRequest, namespace: Namespace, nats_server: Nats
 def install_nacks_crds(namespace: Namespace) -> None:
     crds = str(binaries.nack_sources() / "deploy" / "crds.yml")
     namespace.cluster.kubectl("apply", "--server-side", "--filename", crds)
-    namespace.cluster.kubectl("wait", "--for=condition=Established", "--filename", crds, "--timeout=30s")
+    namespace.cluster.kubectl("wait", "--for=condition=Established", "--filename", crds, "--timeout=120s")
 
 
 async def test_what_nack_makes_is_what_our_translation_says(nack: Nack, nats_server: NatsServer) -> None:

@@ -16,7 +16,7 @@ from tests.testbed.nats.authentication import Access
 from tests.testbed.nats.encryption import Encryption
 from tests.testbed.nats.server import NatsServer
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 CONNECTION = Identity("Connection", "team", "nats")
 
 

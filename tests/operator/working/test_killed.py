@@ -32,7 +32,7 @@ from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.client import connection
 from tests.testbed.nats.server import NatsServer
 
-LIFE_SECONDS = 30
+LIFE_SECONDS = 60
 LOOK_SECONDS = 0.02
 MOST_STEPS = 40
 FEWEST_STEPS = 6  # a finalizer, a stream and a status, each with a before and an after
