@@ -9,9 +9,10 @@ as it has not been told to `End`.
     refill   :  pending ≤ threshold  →  ask for maximum - pending, so that pending never exceeds the maximum (C-35)
 
 What ended a request without use is followed by a new one at once where that promises something, and otherwise after
-1, 2, 4, 8, 10, 10 … s (C-41). Even "at once" is so only the first time: a request that replaced a failed one, and
-failed in the same way without a message or heartbeat, has to wait as well. So no server, whatever it answers, is asked
-in a hot loop.
+1, 2, 4, 8, 10, 10 … s (C-41), but not for longer than two heartbeats: who wants to know soon of what is lost also wants
+to go on soon when a leader is elected. Even "at once" is so only the first time: a request that replaced a failed one,
+and failed in the same way without a message or heartbeat, has to wait as well. So no server, whatever it answers, is
+asked in a hot loop.
 """
 
 from dataclasses import dataclass
@@ -441,7 +442,7 @@ class Consume:
             self._failure_seen_at_request = self.requests
         if not at_once or (anew and kind in self._failed_by):
             doublings = min(max(self._failures - 1 - at_once, 0), DOUBLINGS_MAX)
-            wait_seconds = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
+            wait_seconds = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS, self._alarm_seconds)
             self._waits_for_life = kind is None and (self._waits_for_life or self._wait_until is None)
             self._wait_until = max(self._wait_until or 0, now + wait_seconds)
         self._failed_by.add(kind)

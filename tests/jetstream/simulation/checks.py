@@ -3,8 +3,9 @@
     room        buffered + in flight ≤ maximum: in the machine's books at every moment, and in truth; not counting
                 messages that came late, of requests that had been written off. No pull promises more with them either
     books       what is buffered is what the shell holds; no counter is negative
-    no stall    messages there, link up, user idle  ⇒  a message at once; or after the longest wait if a request failed
-                that is not to be repeated at once; or after two heartbeats more if one was lost without a word
+    no stall    messages there, link up, user idle  ⇒  a message at once; or after the longest wait, which is within two
+                heartbeats, if a request failed that is not to be repeated at once; or after two heartbeats more if one
+                was lost without a word
     no end      but by its user, or over an error that is final
     no rush     a request that comes to nothing is not repeated more than a few times in ten seconds
     all done    once nothing goes wrong any more, every message is processed and acknowledged, and a drain ends
@@ -158,9 +159,10 @@ class Checks:
     def _patience_seconds(self, client: ConsumeClient) -> float:
         """Return how long it may take to find out: only a loss without a word needs the heartbeats for that."""
         ignorant = self._watched[client.name].ignorant
-        silence_seconds = 2 * client.machine.options.heartbeat_seconds if ignorant else 0
+        silence_seconds = 2 * client.machine.options.heartbeat_seconds
         waits = ignorant or self._watched[client.name].troubles > 1
-        return silence_seconds + (LONGEST_WAIT_SECONDS if waits else 0) + SLACK_SECONDS
+        wait_seconds = min(LONGEST_WAIT_SECONDS, silence_seconds) if waits else 0
+        return (silence_seconds if ignorant else 0) + wait_seconds + SLACK_SECONDS
 
     def _expiring_in_window(self, options: ConsumeOptions) -> float:
         """Return how many requests expire unused in the window: none asks for less than was free at the threshold."""
