@@ -8,12 +8,14 @@ from penstock_jetstream.errors import ConsumeError, RequestLostError
 from tests.jetstream.scene import SECOND, read, scene
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNatsCluster
+from tests.testbed.nats.shared import VARIANTS
 
 
-@pytest.fixture
-def cluster(start_nats_cluster: StartNatsCluster) -> NatsCluster:
-    """Three nodes that write ack tokens of version 2, which elsewhere single servers do."""
-    return start_nats_cluster(js_ack_fc_v2=True)
+@pytest.fixture(params=["2.11", "2.15-acks-v2"])
+def cluster(start_nats_cluster: StartNatsCluster, request: pytest.FixtureRequest) -> NatsCluster:
+    """Three nodes of the oldest line, and of the newest with ack tokens of version 2."""
+    options = VARIANTS[request.param]
+    return start_nats_cluster(version=options.version, js_ack_fc_v2=options.js_ack_fc_v2)
 
 
 @pytest.mark.requirement("C-44", "C-51", "C-53", "C-54", "S-19")
@@ -37,6 +39,7 @@ async def test_changing_leaders_and_dying_nodes_do_not_stall_a_consumption(clust
             await read(messages, seen, 30)
             await asyncio.to_thread(cluster.node(it.connection.server.name).kill)
             await asyncio.to_thread(cluster.stream_leader, "S")
+            await asyncio.to_thread(cluster.consumer_leader, "S", "c")
             await it.fill(10)
             await read(messages, seen, 40)
         assert any(isinstance(report, RequestLostError) for report in it.reports)

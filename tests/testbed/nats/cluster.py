@@ -21,6 +21,8 @@ from tests.testbed.waiting import wait_until
 
 FORMING_SECONDS = 60
 ELECTION_SECONDS = 30
+LOOK_SECONDS = 1
+"""In which an answer comes, or never: what is asked during an election is lost."""
 ROUTES_PER_NEIGHBOUR = 4
 """The server's default: a pool of three, and one for the system account. Requests get lost while some are missing."""
 
@@ -126,7 +128,8 @@ class NatsCluster:
         def ask() -> str | None:
             node = self._answering_node()
             with contextlib.suppress(NatsError, RefusedError):  # no one answers while there is no leader
-                leader: str | None = request(node.connect_arguments(), f"$JS.API.{subject}")["cluster"].get("leader")
+                info = request(node.connect_arguments(), f"$JS.API.{subject}", seconds=LOOK_SECONDS)
+                leader: str | None = info["cluster"].get("leader")
                 return leader
             return None
 
