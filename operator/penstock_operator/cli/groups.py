@@ -42,7 +42,7 @@ class Group:
     place: GroupPlace
     jetstream: JetStream
     folder: GroupFolder | None
-    """Where `penstock up` keeps what there is of it; None where it is not run by that."""
+    """Where `penstock up` keeps what there is of it; None where that does not run it, and never did."""
 
     @property
     def name(self) -> str:
@@ -120,8 +120,21 @@ def _group(
     spec = home.declared[identity].spec
     if not isinstance(spec, QueueGroupSpec):
         raise TypeError(f"{identity} was found to have a spec before.")
-    folder = sources.state.group(identity.namespace, identity.name) if sources.is_local else None
-    return Group(identity=identity, spec=spec, place=place, jetstream=opened[place.connection], folder=folder)
+    return Group(
+        identity=identity,
+        spec=spec,
+        place=place,
+        jetstream=opened[place.connection],
+        folder=_folder(sources, identity),
+    )
+
+
+def _folder(sources: Sources, identity: Identity) -> GroupFolder | None:
+    folder = sources.state.group(identity.namespace, identity.name)
+    runs = sources.up is not None and any(
+        (each.namespace, each.name) == (identity.namespace, identity.name) for each in sources.up.groups
+    )
+    return folder if sources.is_local and (runs or folder.is_known) else None
 
 
 @asynccontextmanager

@@ -3,12 +3,14 @@
 import click
 
 from penstock_operator.cli.apply import apply
+from penstock_operator.cli.batches import batches
 from penstock_operator.cli.completion import completion
 from penstock_operator.cli.crds import crds
 from penstock_operator.cli.dead import dead
 from penstock_operator.cli.doctor import doctor
 from penstock_operator.cli.down import down
 from penstock_operator.cli.get import get
+from penstock_operator.cli.holding import drain, pause, resume
 from penstock_operator.cli.importing import import_
 from penstock_operator.cli.lag import lag
 from penstock_operator.cli.operator import operator
@@ -36,6 +38,7 @@ def main(context: click.Context) -> None:
       penstock apply -f manifests/            do it
       penstock get -f manifests/              how it stands with what they declare
       penstock lag -f manifests/              how far behind its consumers are
+      penstock batches                        what is being processed
       penstock dead list                      the messages that nobody could process
       penstock doctor -f manifests/           what keeps Penstock from working there
       penstock import --server URL            manifests of what is on a server already
@@ -43,5 +46,9 @@ def main(context: click.Context) -> None:
     no_colour_if_unwanted(context)
 
 
-for command in (up, down, plan, apply, get, lag, dead, doctor, import_, crds, reference, operator, completion):
+FIRST = (up, down, plan, apply, get, lag)
+ABOUT_GROUPS = (batches, dead, pause, resume, drain)
+OTHERS = (doctor, import_, crds, reference, operator, completion)
+
+for command in (*FIRST, *ABOUT_GROUPS, *OTHERS):
     main.add_command(command)

@@ -87,6 +87,17 @@ class Progress:
             click.echo("\r" + CLEAR_LINE, err=True, nl=False)
 
 
+class Doing:
+    """What a command waits for, in one line of a terminal that is rewritten; nothing where nobody looks at one."""
+
+    def tell(self, text: str) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"\r{text}{CLEAR_LINE}", err=True, nl=False)
+
+    def close(self) -> None:
+        self.tell("")
+
+
 WORTH_SHOWING = 50
 """Fewer are done before anybody looks."""
 CLEAR_LINE = "\033[K"

@@ -90,6 +90,11 @@ class GroupFolder:
     path: Path
 
     @property
+    def is_known(self) -> bool:
+        """Whether there is anything of it: an `up` runs it, or has."""
+        return self.path.is_dir()
+
+    @property
     def is_suspended(self) -> bool:
         return (self.path / SUSPENDED).exists()
 

@@ -44,13 +44,19 @@ class OpenBatch:
 
 
 def open_batches(
-    entries: Mapping[str, tuple[bytes, datetime]], statuses: Iterable[Mapping[str, Any]], deadline_seconds: float
+    entries: Mapping[str, tuple[bytes, datetime]],
+    life: str | None,
+    statuses: Iterable[Mapping[str, Any]],
+    deadline_seconds: float,
 ) -> list[OpenBatch]:
-    """Put together what the ledger has, by the ids of batches, and what workers run; those that run longest first."""
+    """Put together what the ledger has, by the ids of batches, and what workers run; those that run longest first.
+
+    An entry with another life than that of stream and consumer is about others that had their names.
+    """
     found = {
         batch_id: batch
         for batch_id, (value, written) in entries.items()
-        if (batch := _recorded(batch_id, value, written)) is not None
+        if (batch := _recorded(batch_id, value, written, life)) is not None
     }
     for status in statuses:
         for run in status.get("batches", ()):
@@ -62,9 +68,11 @@ def open_batches(
     return sorted(found.values(), key=lambda each: (-(each.running_seconds or 0), each.id))
 
 
-def _recorded(batch_id: str, value: bytes, written: datetime) -> OpenBatch | None:
+def _recorded(batch_id: str, value: bytes, written: datetime, life: str | None) -> OpenBatch | None:
     try:
         fields = json.loads(value)
+        if fields["incarnation"] != life:
+            return None
         return OpenBatch(
             id=batch_id,
             worker=str(fields["worker"]),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from click.testing import Result
 from penstock_worker.exchange.records import Handed
 from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
 from tests.operator.cli.commands import Declared, penstock
-from tests.worker.engine.working import CONSUMER, Scene, scene
+from tests.worker.engine.working import CONSUMER, PATIENCE_SECONDS, Scene, scene
 
 GROUP = "orders"
 
@@ -20,8 +21,9 @@ GROUP = "orders"
 class Shop:
     """A stream `scene.stream` with the consumer and the queue group that work on it, declared and there."""
 
-    def __init__(self, declared: Declared, work: Scene) -> None:
+    def __init__(self, declared: Declared, work: Scene, group: str) -> None:
         self.declared = declared
+        self.group = group
         self.work = work
 
     async def run(self, *command: str | Path) -> Result:
@@ -34,6 +36,17 @@ class Shop:
     async def dead(self, verb: str, *arguments: str | Path) -> Result:
         return await self.run("dead", verb, *arguments)
 
+    @asynccontextmanager
+    async def holding(self, messages: int) -> AsyncIterator["Held"]:
+        """Have a worker run a batch of so many messages, which ends when it is let go."""
+        held = Held()
+        self.work.script.process = held.process
+        await self.work.publish_many(messages)
+        with self.work.driver():
+            async with self.work.working():
+                await self.work.eventually(held.begun.is_set)
+                yield held
+
     async def bury(self, *payloads: bytes, **options: Any) -> None:  # noqa: ANN401 - of publish
         """Have these messages become dead letters."""
         await self.work.publish(*payloads, **options)
@@ -41,6 +54,18 @@ class Shop:
         with self.work.driver():
             await self.work.drained()
         self.work.change(drain=False)
+
+
+class Held:
+    """A batch that runs until it is let go."""
+
+    def __init__(self) -> None:
+        self.begun, self.free = threading.Event(), threading.Event()
+
+    def process(self, _handed: Handed, _rows: Any) -> Outcome:  # noqa: ANN401 - a table
+        self.begun.set()
+        self.free.wait(PATIENCE_SECONDS)
+        return Outcome(Verdict.OK, 0.1)
 
 
 def reject_all(_handed: Handed, rows: Any) -> Outcome:  # noqa: ANN401 - a table
@@ -65,7 +90,7 @@ async def shop(declared: Declared, url: str, stream: str, group: str = GROUP) ->
             dead_letter_stream=f"{stream}-{CONSUMER}-dead",
             dead_letter_subject=f"dead.{stream}.{CONSUMER}",
         )
-        yield Shop(declared, work)
+        yield Shop(declared, work, group)
 
 
 def declare(declared: Declared, stream: str, group: str) -> None:

@@ -1,0 +1,38 @@
+"""The ledger of open batches, as workers keep it in a bucket of their server (penstock_worker.engine.ledger_store).
+
+Knows the bucket, and its keys: the stream, the consumer, and what of a batch's id is its own. Only reads.
+"""
+
+from datetime import datetime
+
+from penstock_jetstream import JetStream
+from penstock_jetstream.core.tokens import as_token
+from penstock_jetstream.errors import MissingError
+from penstock_operator.plan.group_places import GroupPlace
+
+BUCKET = "penstock-ledger"
+
+
+async def entries(jetstream: JetStream, place: GroupPlace) -> dict[str, tuple[bytes, datetime]]:
+    """Return what is written of a consumer's batches, and when, by the ids of batches."""
+    prefix = f"{as_token(place.stream)}.{as_token(place.consumer)}."
+    try:
+        bucket = await jetstream.key_value.open(BUCKET)
+    except MissingError:
+        return {}
+    found = {}
+    for key in await bucket.keys(f"{prefix}>"):
+        entry = await bucket.get(key, from_leader=True)
+        if entry is not None:  # settled since its key was read
+            found[f"{place.stream}.{place.consumer}.{key.removeprefix(prefix)}"] = (entry.value, entry.created)
+    return found
+
+
+async def life(jetstream: JetStream, place: GroupPlace) -> str | None:
+    """Return what entries say that are about this stream and consumer, and not about others that had their names."""
+    try:
+        stream = await jetstream.streams.info(place.stream)
+        consumer = await jetstream.consumers.info(place.stream, place.consumer)
+    except MissingError:
+        return None
+    return " ".join("" if made is None else made.isoformat() for made in (stream.created, consumer.created))
