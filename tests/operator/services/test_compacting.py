@@ -32,3 +32,13 @@ def test_of_annotations_only_ours_are_kept() -> None:
 def test_the_same_generation_of_a_spec_is_understood_once() -> None:
     before = Declared.read(MANIFEST)
     assert Declared.read({**MANIFEST, "status": {}}, before).spec is before.spec
+
+
+def test_specs_that_give_the_same_fields_share_the_note_of_it_and_say_the_same() -> None:
+    first, second = (compact(Declared.read({**MANIFEST, "status": {}})).spec for _ in range(2))
+    assert first
+    assert second
+    assert first == second == Declared.read(MANIFEST).spec
+    assert first.model_fields_set == {"connection_ref"}
+    assert first.model_fields_set is second.model_fields_set
+    assert first.model_dump(exclude_unset=True) == {"connection_ref": {"name": "nats"}}
