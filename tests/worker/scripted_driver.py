@@ -46,6 +46,7 @@ class Script:
     cancelled: list[RunName] = field(default_factory=list)
     forgotten: list[RunName] = field(default_factory=list)
     is_cancelled: threading.Event = field(default_factory=threading.Event)
+    is_ended: threading.Event = field(default_factory=threading.Event)
 
     def sequences(self) -> list[list[int]]:
         """Return the sequences of each run so far."""
@@ -82,6 +83,10 @@ class ScriptedService(Service):
     @override
     def forget(self, name: RunName) -> None:
         self.script.forgotten.append(name)
+
+    @override
+    def end(self) -> None:
+        self.script.is_ended.set()
 
 
 class ScriptedDriver(DriverServer):

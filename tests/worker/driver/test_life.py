@@ -9,6 +9,7 @@ import pytest
 
 from penstock_worker.exchange.records import Handed, RunName
 from penstock_worker.policy.outcome import Outcome, Verdict
+from tests.testbed.reaper import is_alive
 from tests.testbed.waiting import wait_until
 from tests.worker.driver.driving import LONG_SECONDS, START_SECONDS, RunningDriver, handed, rows
 
@@ -148,6 +149,13 @@ def test_told_to_end_it_finishes_what_it_has_and_takes_no_more(driver: RunningDr
     assert driver.program.wait_ended(LONG_SECONDS) == 0
 
 
+def test_a_driver_that_the_engine_has_given_up_ends_with_its_spark(driver: RunningDriver) -> None:
+    jvm = driver.jvm()
+    driver.client.end()
+    assert driver.program.wait_ended(LONG_SECONDS) == 1
+    wait_until(lambda: not is_alive(jvm), "its JVM ends", LONG_SECONDS)
+
+
 def test_a_function_that_hangs_in_plain_python_ends_the_process_once_its_run_is_told() -> None:
     with RunningDriver("driver-hung", hang_seconds=1.0) as driver:
         driver.wait_ready()
@@ -156,4 +164,4 @@ def test_a_function_that_hangs_in_plain_python_ends_the_process_once_its_run_is_
         outcome = driver.client.run(batch, rows(TEXTS), timeout_seconds=LONG_SECONDS)
         assert outcome.verdict is Verdict.DEADLINE
         assert driver.program.wait_ended(LONG_SECONDS) == 1
-        wait_until(lambda: not jvm.is_running() or jvm.status() == psutil.STATUS_ZOMBIE, "its JVM ends", LONG_SECONDS)
+        wait_until(lambda: not is_alive(jvm), "its JVM ends", LONG_SECONDS)

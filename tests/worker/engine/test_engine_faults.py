@@ -14,6 +14,7 @@ from penstock_worker.engine.ledger_store import open_ledger
 from penstock_worker.exchange.records import Handed
 from penstock_worker.policy.identity import batch_id
 from penstock_worker.policy.ledger import Entry
+from penstock_worker.policy.machine import running
 from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
 from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
 from tests.testbed.nats.fixtures import StartNats, StartRelay
@@ -184,6 +185,22 @@ async def test_a_driver_that_comes_back_as_another_process_gets_the_batch_again(
     assert sorted(sequence for run in work.script.sequences() for sequence in run) == list(range(1, SOME + 1))
     assert (await work.info()).num_redelivered == 0
     await work.assert_all_settled()
+
+
+async def test_a_driver_that_was_given_up_is_told_to_end_once_it_answers_again(
+    work: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was frozen for so long would go on for ever, and nobody would give it anything."""
+    monkeypatch.setattr(running, "DRIVER_DEADLINE_SECONDS", 0)
+    monkeypatch.setattr(running, "CANCELLING_SECONDS", 0.1)
+    work.change(batch=BatchSettings(max_messages=SOME, deadline_seconds=0.1))
+    work.script.process = gate = Gate()
+    await work.publish_many(SOME)
+    with work.driver():
+        async with work.working():
+            await work.eventually(work.script.is_ended.is_set)
+            gate.opened.set()
+    assert (await work.info()).ack_floor.stream_sequence == 0
 
 
 async def test_an_engine_waits_for_a_driver_that_is_not_there_yet_and_pulls_nothing_meanwhile(work: Scene) -> None:

@@ -78,7 +78,7 @@ class Driver:
         make = partial(spark_for, driver.master, Path(driver.work_folder).resolve(), driver.conf, token)
         self._keeper = Keeper(make, partial(_load, driver), self._overseer)
         self._slots = Slots(driver.in_flight, self._runs, self._keeper)
-        self._service = DriverService(driver.entrypoint, shown(driver.master), self._runs, self._keeper)
+        self._service = DriverService(driver.entrypoint, shown(driver.master), self._runs, self._keeper, self._end_anew)
         self._server = DriverServer(Path(settings.socket), self._service)
 
     def serve(self) -> int:
@@ -103,6 +103,11 @@ class Driver:
             self._keeper.kill()
             os._exit(GAVE_UP)
         self._told_to_end.set()
+
+    def _end_anew(self) -> None:
+        """End beside the call that asks for it, which is answered first."""
+        why = "The engine has given up a run that did not end."
+        threading.Thread(target=self._give_up, args=(why,), name="give-up", daemon=True).start()
 
     def _give_up(self, why: str) -> None:
         """End this process though threads of it hang: nothing else ends them."""

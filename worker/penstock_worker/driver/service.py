@@ -3,6 +3,7 @@
 Knows when a batch is refused: while Spark or the code is not ready. Does not know Flight, nor how a run is done.
 """
 
+from collections.abc import Callable
 from uuid import uuid4
 
 import pyarrow as pa
@@ -18,8 +19,9 @@ from penstock_worker.policy.outcome import Outcome, Verdict
 class DriverService(Service):
     """One process's service."""
 
-    def __init__(self, entrypoint: str, spark: str, runs: Runs, keeper: Keeper) -> None:
+    def __init__(self, entrypoint: str, spark: str, runs: Runs, keeper: Keeper, end: Callable[[], None]) -> None:
         self._entrypoint, self._spark = entrypoint, spark
+        self._end = end
         self._runs, self._keeper = runs, keeper
         self._incarnation = uuid4().hex
         self._refusal: str | None = None
@@ -62,6 +64,10 @@ class DriverService(Service):
     @override
     def forget(self, name: RunName) -> None:
         self._runs.forget(name)
+
+    @override
+    def end(self) -> None:
+        self._end()
 
     @property
     def _readiness(self) -> Readiness:

@@ -1,7 +1,8 @@
 """The driver, as the engine's machine sees it: ready or lost, with runs that end.
 
 Knows that a call that breaks means a lost driver, told once for all runs that it had, and that a driver that was
-abandoned is not taken back: only a new process is. Does not know why a batch runs, or what follows from its end.
+abandoned is not taken back: once it answers again it is told to end, as only a new process is taken. Does not know why
+a batch runs, or what follows from its end.
 """
 
 import asyncio
@@ -57,6 +58,7 @@ class DriverLink:
             said = await self._described()
             if said is not None and said.incarnation == self._abandoned:
                 self.standing.driver_why_not = "A run in the driver does not end; its process has to be started anew."
+                await self._order(self.client.end, "end")
             elif said is not None and said.ready:
                 self._is_awaiting = False
                 self._ready(said.incarnation)

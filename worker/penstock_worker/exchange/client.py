@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import flight
 
 from penstock_worker.exchange.codec import decode, encode
-from penstock_worker.exchange.records import CANCEL, DESCRIBE, FORGET, Description, Handed, RunName
+from penstock_worker.exchange.records import CANCEL, DESCRIBE, END, FORGET, Description, Handed, RunName
 from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.typed import MalformedError
 
@@ -88,6 +88,11 @@ class DriverClient:
         """Tell that nobody will ask for a run's outcome any more."""
         with self._telling():
             self._act(FORGET, encode(name), timeout_seconds)
+
+    def end(self, *, timeout_seconds: float = ANSWER_SECONDS) -> None:
+        """Have the process end."""
+        with self._telling():
+            self._act(END, b"", timeout_seconds)
 
     def _act(self, kind: str, body: bytes, timeout_seconds: float) -> bytes:
         answers = list(self._client.do_action(flight.Action(kind, body), _within(timeout_seconds)))

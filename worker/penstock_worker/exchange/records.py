@@ -8,7 +8,8 @@ The driver serves Arrow Flight on a unix socket, and the engine calls it:
   not begun again: its outcome is told once more, or awaited. So an engine that restarts may ask again;
 - `do_get` with a `RunName` as ticket: the messages that the code wants published, if its outcome says that there are;
 - action `cancel` with a `RunName`: its outcome comes by its own call;
-- action `forget` with a `RunName`: nobody will ask for its outcome any more.
+- action `forget` with a `RunName`: nobody will ask for its outcome any more;
+- action `end`: the process is to end, as a run in it did not; whoever keeps it alive starts another.
 
 Knows the words, and how they are written. Neither side need be of the same version: what one does not know, it leaves.
 """
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 from penstock_worker.policy.ranges import Range
 
-DESCRIBE, CANCEL, FORGET = "describe", "cancel", "forget"
+DESCRIBE, CANCEL, FORGET, END = "describe", "cancel", "forget", "end"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from penstock_worker.exchange.codec import decode, encode
 from penstock_worker.exchange.columns import COLUMNS
-from penstock_worker.exchange.records import CANCEL, DESCRIBE, FORGET, Description, Handed, RunName
+from penstock_worker.exchange.records import CANCEL, DESCRIBE, END, FORGET, Description, Handed, RunName
 from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.typed import MalformedError
 
@@ -42,6 +42,9 @@ class Service(Protocol):
     def cancel(self, name: RunName) -> None: ...
 
     def forget(self, name: RunName) -> None: ...
+
+    def end(self) -> None:
+        """Have this process end, soon: it is to be answered first."""
 
 
 class DriverServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
@@ -92,6 +95,8 @@ class DriverServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ha
                 self._service.cancel(_decoded(RunName, body))
             case kind if kind == FORGET:
                 self._service.forget(_decoded(RunName, body))
+            case kind if kind == END:
+                self._service.end()
             case unknown:
                 raise flight.FlightServerError(f"There is no action {unknown!r}.")
 
