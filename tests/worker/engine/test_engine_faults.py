@@ -280,6 +280,34 @@ async def test_an_engine_that_finds_another_stream_of_the_name_after_an_outage_e
         assert "There is nothing to pull from" in stop.sentence
 
 
+async def test_what_a_server_stored_under_sequences_that_it_had_lost_is_processed(start_nats: StartNats) -> None:
+    """As after a power failure: the newest messages were not on the disk yet, and others get their sequences."""
+    server = start_nats()
+    async with scene(server.url, "lost") as work:
+        await work.consumer()
+        await work.publish_many(SOME)
+        with work.driver():
+            async with work.working():
+                await work.until(pending=0)
+                server.terminate()
+                shutil.copytree(server.store, server.folder / "before")
+                server.start()
+                await work.until(pending=0)
+                await work.publish(*(b"lost",) * SOME)
+                await work.until(pending=0)
+                server.kill()
+                shutil.rmtree(server.store)
+                (server.folder / "before").rename(server.store)
+                server.start()
+                await work.until(pending=0)
+                await work.publish(*(b"other",) * SOME)
+                await work.until(pending=0)
+        runs = [rows["data"].to_pylist() for _, rows in work.script.handed]
+        assert Counter(data for run in runs for data in run)[b"other"] == SOME
+        ids = [handed.name.batch_id for handed, _ in work.script.handed]
+        assert len(set(ids)) == len(ids)
+
+
 async def test_a_stream_made_anew_has_other_batches_and_other_dead_letters(work: Scene) -> None:
     """Sinks, dead letters and drivers outlive a stream: what they know by a batch's id is not of its namesake."""
     work.script.process = lambda *_: Outcome(Verdict.OK, 0.0, (Rejection(1, "no"),))
@@ -303,7 +331,9 @@ async def test_a_consumer_made_anew_gets_what_was_committed_for_its_namesake(wor
     ground = await look(work.js, work.settings.engine)
     ledger = await open_ledger(work.js, work.stream, "etl", incarnation=ground.life, replicas=1)
     ranges = ((1, SOME),)
-    await ledger.write(Entry(batch_id=batch_id(work.stream, "etl", ranges), ranges=ranges, worker="w", committed=True))
+    newest = (await work.js.direct.get(work.stream, sequence=SOME)).timestamp_ns
+    name = batch_id(work.stream, "etl", ranges, newest=newest)
+    await ledger.write(Entry(batch_id=name, ranges=ranges, newest=newest, worker="w", committed=True))
     assert len(await ledger.entries()) == 1
     await work.js.consumers.delete(work.stream, "etl")
     await work.consumer()

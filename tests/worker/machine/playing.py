@@ -67,11 +67,19 @@ class Play:
         self.now += seconds
         self.tell(told.Tick())
 
-    def arrive(self, *sequences: int, redelivered: bool = False, size: int = 10) -> int:
-        """Have a block arrive; return its number."""
+    def arrive(self, *sequences: int, redelivered: bool = False, size: int = 10, later: int = 0) -> int:
+        """Have a block arrive; return its number. What was stored `later` are other messages of these sequences."""
         block = next(self._blocks)
         offsets = [0, *accumulate(size for _ in sequences)]
-        self.tell(told.Arrived(block=block, sequences=sequences, offsets=offsets, redelivered=redelivered))
+        self.tell(
+            told.Arrived(
+                block=block,
+                sequences=sequences,
+                stored_at=[sequence + later for sequence in sequences],
+                offsets=offsets,
+                redelivered=redelivered,
+            )
+        )
         return block
 
     def end(self, run: wants.HandOver, verdict: Verdict, *, rejected: tuple[int, ...] = (), outgoing: int = 0) -> None:

@@ -130,7 +130,7 @@ class Counting(Sequence[int]):
 def test_fresh_messages_are_not_looked_at_one_by_one() -> None:
     play = Play.ready(max_messages=100_000, max_bytes=1 << 30)
     sequences, offsets = Counting(range(1, 100_001)), Counting(range(0, 100_001 * 10, 10))
-    play.tell(told.Arrived(block=1, sequences=sequences, offsets=offsets, redelivered=False))
+    play.tell(told.Arrived(block=1, sequences=sequences, stored_at=sequences, offsets=offsets, redelivered=False))
     play.end(play.run(), Verdict.OK)
     play.settle()
     assert play.machine.books.tally.acked == 100_000

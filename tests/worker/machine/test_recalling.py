@@ -13,8 +13,16 @@ from tests.worker.machine.playing import ACK_WAIT_SECONDS, SETTINGS, Play
 
 
 def entry(*ranges: Range, committed: bool = False, losses: int = 0, attempts: int = 0) -> Entry:
-    name = batch_id("S", "c", ranges)
-    return Entry(batch_id=name, ranges=ranges, worker="gone", committed=committed, losses=losses, attempts=attempts)
+    newest = ranges[-1][1]
+    return Entry(
+        batch_id=batch_id("S", "c", ranges, newest=newest),
+        ranges=ranges,
+        newest=newest,
+        worker="gone",
+        committed=committed,
+        losses=losses,
+        attempts=attempts,
+    )
 
 
 def found(*entries: Entry) -> Play:
@@ -189,3 +197,36 @@ def test_messages_of_a_former_batch_find_it_though_the_server_forgot_that_it_del
     play.arrive(1, 2, 3, 4)
     play.tell(told.LedgerRead((open_entry,)))
     assert play.run().batch_id == open_entry.batch_id
+
+
+def test_what_a_server_stored_later_under_a_finished_sequence_is_processed() -> None:
+    """A server that crashed has forgotten its newest messages, and gives their sequences to others."""
+    play = Play.ready()
+    play.arrive(1, 2, 3)
+    play.end(play.run(), Verdict.OK)
+    play.settle()
+    play.arrive(3, later=100)
+    play.tell(told.LedgerRead(()))
+    play.wait(SETTINGS.batch.max_wait_seconds)
+    assert play.run().ranges == ((3, 3),)
+
+
+def test_what_a_server_stored_later_under_a_committed_sequence_is_processed_under_another_id() -> None:
+    committed = entry((1, 3), committed=True)
+    play = found(committed)
+    play.arrive(1, 2, 3, later=100)
+    play.tell(told.LedgerRead((committed,)))
+    play.wait(SETTINGS.batch.max_wait_seconds)
+    run = play.run()
+    assert run.ranges == committed.ranges
+    assert run.batch_id != committed.batch_id
+
+
+def test_an_engine_ends_that_holds_what_the_stream_has_lost() -> None:
+    """To answer it would answer the message that has its sequence now."""
+    play = Play.ready()
+    play.arrive(1, 2, 3)
+    play.run()
+    play.arrive(3, later=100)
+    assert play.one(wants.Stop).code == 1
+    assert not play.take(wants.Settle)

@@ -8,7 +8,7 @@
     leases      none lapses of an engine that is awake and linked
     letters     those and only those that cannot be processed, kill Spark or are refused become dead letters
     sink        each other message is there at least once; once with the ledger, where one worker at a time lives
-    no stop     but by its user, or for wrong code
+    no stop     but by its user, for wrong code, or as the stream has lost what is held
     no rush     time passes
     all done    once nothing goes wrong any more everything is answered, and a drain ends
 
@@ -32,6 +32,7 @@ class Checks:
         self.engines: list[Engine] = []
         self.code_was_wrong = False
         server.on_ack, server.on_term, server.on_lapse = self._acked, self._terminated, self._lapsed
+        server.on_loss = sink.lose
 
     def watch(self, engine: Engine) -> None:
         self.engines.append(engine)
@@ -44,7 +45,7 @@ class Checks:
         running = sum(batch.stage is Stage.RUNNING for batch in batches)
         if running > self.options.in_flight:
             raise Violation(f"{engine.name} runs {running} batches at a time")
-        if engine.ended and engine.ended.code and not self.code_was_wrong:
+        if engine.ended and engine.ended.code and not (self.code_was_wrong or self.server.has_lost):
             raise Violation(f"{engine.name} stops: {engine.ended.sentence}")
 
     def look(self) -> None:
@@ -105,12 +106,12 @@ class Checks:
             report.note is Note.REPLACED for engine in self.engines if engine.was_full for report in engine.notes
         )
         is_forgotten = self.server.forgot_answers and len(self.engines) > 1
-        is_excused = bool(batches & cut) or is_forgotten or is_replaced
+        is_excused = bool(batches & cut) or is_forgotten or is_replaced or self.server.has_lost
         return self.options.ledger and not self.options.may_have_twins and not is_excused
 
     def drained(self) -> None:
         for engine in self.engines:
             if engine.is_alive:
                 raise Violation(f"{engine.name} does not end, though everything is processed")
-            if engine.ended and engine.ended.code and not self.code_was_wrong:
+            if engine.ended and engine.ended.code and not (self.code_was_wrong or self.server.has_lost):
                 raise Violation(f"{engine.name} ended with {engine.ended.code}: {engine.ended.sentence}")

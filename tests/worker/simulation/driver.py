@@ -5,13 +5,14 @@ follows from a verdict.
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
 from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
 from tests.worker.simulation.options import DEADLINE_SECONDS, Options
+from tests.worker.simulation.server import Message, Server
 
 REBUILD_SECONDS = (2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 65.0)
 """One of them. The last is longer than what waits is kept for."""
@@ -23,7 +24,7 @@ COMMIT_SHARE = 0.8
 class Sink:
     """What was committed."""
 
-    members: dict[str, frozenset[int]] = field(default_factory=dict)
+    members: dict[str, frozenset[Message]] = field(default_factory=dict)
     """Of each batch's id, whether or not it got so far."""
     batches_of: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     ran_well: set[int] = field(default_factory=set)
@@ -34,9 +35,16 @@ class Sink:
         for sequence in sequences:
             self.batches_of[sequence].add(batch_id)
 
-    def begin(self, batch_id: str, sequences: frozenset[int]) -> None:
-        if self.members.setdefault(batch_id, sequences) != sequences:
-            raise Violation(f"batch {batch_id} has other members than before: {sorted(sequences)}")
+    def begin(self, batch_id: str, messages: frozenset[Message]) -> None:
+        if self.members.setdefault(batch_id, messages) != messages:
+            raise Violation(f"batch {batch_id} has other members than before: {sorted(messages)}")
+
+    def lose(self, sequences: Iterable[int]) -> None:
+        """Have nothing of messages that the server has lost: others get their sequences."""
+        for sequence in sequences:
+            self.batches_of.pop(sequence, None)
+            self.ran_well.discard(sequence)
+            self.refused.discard(sequence)
 
 
 @dataclass
@@ -52,17 +60,22 @@ class Mood:
 @dataclass(eq=False)
 class Run:
     name: tuple[str, int]
-    sequences: frozenset[int]
+    messages: frozenset[Message]
     told: Callable[[Outcome], None]
     outcome: Outcome | None = None
     is_cancelled: bool = False
+
+    @property
+    def sequences(self) -> frozenset[int]:
+        return frozenset(sequence for sequence, _ in self.messages)
 
 
 class Driver:
     """One process; it and its Spark may be killed apart from each other."""
 
-    def __init__(self, world: World, options: Options, sink: Sink, mood: Mood, *, name: str) -> None:
-        self.world, self.options, self.sink, self.mood, self.name = world, options, sink, mood, name
+    def __init__(self, world: World, options: Options, server: Server, sink: Sink, mood: Mood, *, name: str) -> None:
+        self.world, self.options, self.server, self.sink, self.mood = world, options, server, sink, mood
+        self.name = name
         self.incarnation = 1
         self.spark = 1
         self.ready_at = 0.0
@@ -73,16 +86,16 @@ class Driver:
     def is_ready(self) -> bool:
         return self.world.now >= self.ready_at
 
-    def hand(self, batch_id: str, run: int, sequences: frozenset[int], told: Callable[[Outcome], None]) -> None:
+    def hand(self, batch_id: str, run: int, messages: frozenset[Message], told: Callable[[Outcome], None]) -> None:
         """Begin a run, unless it is known; `told` hears of its outcome."""
-        self.sink.begin(batch_id, sequences)
+        self.sink.begin(batch_id, messages)
         known = self.runs.get((batch_id, run))
         if known is not None:
             known.told = told
             if known.outcome is not None:
                 told(known.outcome)
             return
-        self.runs[batch_id, run] = this = Run((batch_id, run), sequences, told)
+        self.runs[batch_id, run] = this = Run((batch_id, run), messages, told)
         if not self.is_ready:
             self._end(this, Verdict.ENGINE_LOST)
             return
@@ -113,7 +126,7 @@ class Driver:
         if verdict is Verdict.ENGINE_LOST:
             self.kill_spark()
         elif verdict is Verdict.OK:
-            self.sink.commit(run.name[0], run.sequences - self.options.rejected)
+            self.sink.commit(run.name[0], self._there(run) - self.options.rejected)
             self.world.after(rest_seconds, self._finish, run, spark)
         else:
             self._end(run, verdict)
@@ -132,13 +145,17 @@ class Driver:
         if spark == self.spark:
             self._end(run, Verdict.OK)
 
+    def _there(self, run: Run) -> frozenset[int]:
+        """Return the sequences of those messages that the server has not lost."""
+        return frozenset(message[0] for message in run.messages if self.server.has(message))
+
     def _end(self, run: Run, verdict: Verdict) -> None:
         if run.outcome is not None or self.runs.get(run.name) is not run:
             return
         rejected = sorted(run.sequences & self.options.rejected) if verdict is Verdict.OK else []
         if verdict is Verdict.OK:
-            self.sink.ran_well |= run.sequences - self.options.rejected
-            self.sink.refused.update(rejected)
+            self.sink.ran_well |= self._there(run) - self.options.rejected
+            self.sink.refused.update(self._there(run) & self.options.rejected)
         run.outcome = Outcome(
             verdict,
             1.0,

@@ -20,7 +20,7 @@ from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
 from tests.worker.simulation.driver import Driver
 from tests.worker.simulation.options import ACK_WAIT_SECONDS, DEADLINE_SECONDS, GRACE_SECONDS, Options
-from tests.worker.simulation.server import MESSAGE_BYTES, Server
+from tests.worker.simulation.server import MESSAGE_BYTES, Message, Server
 
 PULL_SECONDS = 0.5
 """How often a pull looks for messages: the server is not told whom to wake."""
@@ -74,6 +74,8 @@ class Engine:
         self.was_full = False
         """Then what is missing of a recalled batch may have had no chance to come in time."""
         self.sequences: dict[int, list[int]] = {}
+        self.stored_at: dict[int, list[int]] = {}
+        """By block, as the sequences are."""
         self.answered: dict[tuple[int, int], str] = {}
         self.newest: dict[int, tuple[int, int]] = {}
         """Where each message came last."""
@@ -175,10 +177,21 @@ class Engine:
         else:
             self._later(bad, TIMEOUT_SECONDS)
 
+    def messages_of(self, pieces: Pieces) -> list[Message]:
+        return [
+            message
+            for piece in pieces
+            for message in zip(
+                self.sequences[piece.block][piece.start : piece.stop],
+                self.stored_at[piece.block][piece.start : piece.stop],
+                strict=True,
+            )
+        ]
+
     def sequences_of(self, pieces: Pieces) -> list[int]:
         return [sequence for piece in pieces for sequence in self.sequences[piece.block][piece.start : piece.stop]]
 
-    def _final(self, pieces: Pieces, answer: str) -> list[int]:
+    def _final(self, pieces: Pieces, answer: str) -> list[Message]:
         for piece in pieces:
             for row in range(piece.start, piece.stop):
                 former = self.answered.get((piece.block, row), "settle")
@@ -187,7 +200,7 @@ class Engine:
                 if (piece.block, row) not in self.answered:
                     self._check_newest(piece.block, row, answer)
                 self.answered[piece.block, row] = answer
-        return self.sequences_of(pieces)
+        return self.messages_of(pieces)
 
     def _check_newest(self, block: int, row: int, answer: str) -> None:
         sequence = self.sequences[block][row]
@@ -210,11 +223,11 @@ class Engine:
         if sequences != sorted(set(sequences)) or len(sequences) != action.count:
             raise Violation(f"batch {action.batch_id} has its messages in no good order: {sequences}")
         name = action.batch_id, action.run
-        self.world.after(self._delay(), self._hand, name, frozenset(sequences))
+        self.world.after(self._delay(), self._hand, name, frozenset(self.messages_of(action.pieces)))
 
-    def _hand(self, name: tuple[str, int], sequences: frozenset[int]) -> None:
+    def _hand(self, name: tuple[str, int], messages: frozenset[Message]) -> None:
         if self.is_alive:
-            self.driver.hand(*name, sequences, lambda outcome: self._outcome(name, outcome))
+            self.driver.hand(*name, messages, lambda outcome: self._outcome(name, outcome))
 
     def _outcome(self, name: tuple[str, int], outcome: Outcome) -> None:
         self._later(told.RunEnded(*name, outcome))
@@ -252,7 +265,8 @@ class Engine:
         if sequences != self.sequences_of(tuple(letter.piece for letter in action.letters)):
             raise Violation(f"a letter of batch {action.batch_id} is about another message: {action.letters}")
         good, bad = told.LettersPublished(action.batch_id), told.LettersFailed(action.batch_id, "no answer")
-        self._ask(lambda: self.server.publish_letters(sequences), good, bad)
+        messages = self.messages_of(tuple(letter.piece for letter in action.letters))
+        self._ask(lambda: self.server.publish_letters(messages), good, bad)
 
     def _PublishOutgoing(self, action: wants.PublishOutgoing) -> None:  # noqa: N802
         name = action.batch_id, action.run
@@ -262,37 +276,37 @@ class Engine:
         self._ask(lambda: True, told.OutgoingPublished(*name), told.OutgoingFailed(*name, "no answer", gone=False))
 
     def _Settle(self, action: wants.Settle) -> None:  # noqa: N802
-        dead = [sequence for part in action.terminated for sequence in self._final(part.pieces, "settle")]
+        dead = [message for part in action.terminated for message in self._final(part.pieces, "settle")]
         acked = self._final(action.acknowledged, "settle")
         good, bad = told.Settled(action.batch_id), told.NotSettled(action.batch_id, "no answer")
         self._ask(lambda: self._settle(acked, dead), good, bad)
 
-    def _settle(self, acked: list[int], dead: list[int]) -> bool:
+    def _settle(self, acked: list[Message], dead: list[Message]) -> bool:
         """Take answers. Of what its sender did not live to write to the end, only the first may come."""
-        answers = [(self.server.term, sequence) for sequence in dead] + [(self.server.ack, one) for one in acked]
+        answers = [(self.server.term, one) for one in dead] + [(self.server.ack, one) for one in acked]
         if not self.is_alive or not self.link_is_up:
             answers = answers[: self.world.random.randint(0, len(answers))]
-        confirmed = [answer(sequence) for answer, sequence in answers]
+        confirmed = [answer(message) for answer, message in answers]
         return bool(confirmed) and confirmed[-1]
 
     def _Acknowledge(self, action: wants.Acknowledge) -> None:  # noqa: N802
-        for sequence in self._final(action.pieces, "acknowledge"):
-            self._send(self.server.ack, sequence)
+        for message in self._final(action.pieces, "acknowledge"):
+            self._send(self.server.ack, message)
 
     def _Discard(self, action: wants.Discard) -> None:  # noqa: N802
-        for sequence in self._final(action.pieces, "discard"):
-            self._send(self.server.term, sequence)
+        for message in self._final(action.pieces, "discard"):
+            self._send(self.server.term, message)
 
     def _GiveBack(self, action: wants.GiveBack) -> None:  # noqa: N802
-        for sequence in self._final(action.pieces, "nak"):
-            self._send(self.server.nak, sequence, action.delay_seconds)
+        for message in self._final(action.pieces, "nak"):
+            self._send(self.server.nak, message, action.delay_seconds)
 
     def _LetGo(self, action: wants.LetGo) -> None:  # noqa: N802
         self._final(action.pieces, "let go")
 
     def _Renew(self, action: wants.Renew) -> None:  # noqa: N802
-        for sequence in self.sequences_of(action.pieces):
-            self._send(self.server.renew, sequence)
+        for message in self.messages_of(action.pieces):
+            self._send(self.server.renew, message)
 
     def _HoldPull(self, action: wants.HoldPull) -> None:  # noqa: N802
         self.pulls = False
@@ -347,6 +361,7 @@ class Engine:
                 self._blocks += 1
                 self.server.hold(self, self._blocks, some)
                 self.sequences[self._blocks] = some
+                self.stored_at[self._blocks] = [self.server.stored_at[sequence] for sequence in some]
                 self.world.after(self._delay(), self._arrive, self._blocks, redelivered)
 
     def _arrive(self, block: int, redelivered: bool) -> None:  # noqa: FBT001 - an argument of a call to come
@@ -354,4 +369,12 @@ class Engine:
             return
         sequences = self.sequences[block]
         offsets = [MESSAGE_BYTES * row for row in range(len(sequences) + 1)]
-        self.tell(told.Arrived(block=block, sequences=sequences, offsets=offsets, redelivered=redelivered))
+        self.tell(
+            told.Arrived(
+                block=block,
+                sequences=sequences,
+                stored_at=self.stored_at[block],
+                offsets=offsets,
+                redelivered=redelivered,
+            )
+        )

@@ -51,7 +51,9 @@ class Faults:
 
     def hire(self) -> None:
         name = f"worker {len(self.workers) + 1}"
-        driver = Driver(self.world, self.options, self.sink, self.mood, name=f"driver {len(self.workers) + 1}")
+        driver = Driver(
+            self.world, self.options, self.server, self.sink, self.mood, name=f"driver {len(self.workers) + 1}"
+        )
         self.workers.append(Worker(name, driver, self._start(name, driver)))
 
     def _start(self, name: str, driver: Driver) -> Engine:
@@ -136,6 +138,12 @@ class Faults:
             worker.engine.cut()
             self.world.after(self._duration(), worker.engine.mend)
         self.server.forget()
+
+    def _lose_newest(self) -> None:
+        """Have the server come back without what it had not written down, and publish others in their stead."""
+        self._restart_server()
+        lost = self.server.lose_newest(self.world.random.choice([1, 3, 10]))
+        self.world.after(self._duration(), self.server.publish, lost)
 
     def _ledger_refuses(self) -> None:
         self.server.refuses_ledger_until = self._until()

@@ -23,6 +23,7 @@ FAULTS = (
     "freeze",
     "replace_frozen",
     "restart_server",
+    "lose_newest",
     "transient_phase",
     "code_phase",
     "ledger_refuses",

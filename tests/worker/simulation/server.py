@@ -20,6 +20,10 @@ FORGETTING_SECONDS = 2.0
 """What is younger may not be on its disk yet."""
 
 
+Message = tuple[int, int]
+"""A sequence, and when it was given to this very message: what is said of one that is lost says nothing of others."""
+
+
 @dataclass(slots=True)
 class Delivery:
     """A message that waits for its answer."""
@@ -37,6 +41,9 @@ class Server:
         self.world = world
         self.options = options
         self.last = 0
+        self.stored_at: dict[int, int] = {}
+        """By sequence; that which a sequence is given to anew is another message."""
+        self._clock = 0
         self.delivered: Counter[int] = Counter()
         self.available: dict[int, float] = {}
         """Sequences that may be delivered again, and from when on."""
@@ -46,6 +53,7 @@ class Server:
         self.terminated: set[int] = set()
         self.answered_at: dict[int, float] = {}
         self.forgot_answers = False
+        self.has_lost = False
         self.too_late: set[int] = set()
         """Delivered once more so long after their answer was forgotten that nobody remembers that it was given."""
         self.letters: Counter[int] = Counter()
@@ -56,11 +64,14 @@ class Server:
         self.on_lapse: Callable[[int, Delivery], None] = lambda *_: None
         self.on_ack: Callable[[int], None] = lambda _: None
         self.on_term: Callable[[int], None] = lambda _: None
+        self.on_loss: Callable[[Iterable[int]], None] = lambda _: None
 
     # The stream and its consumer
 
     def publish(self, count: int) -> None:
-        self.last += count
+        for _ in range(count):
+            self.last += 1
+            self.stored_at[self.last] = self._clock = self._clock + 1
         self._wake()
 
     def _wake(self) -> None:
@@ -116,14 +127,22 @@ class Server:
 
     # Answers
 
-    def ack(self, sequence: int) -> bool:
-        """Take an ack; return whether it is confirmed."""
-        self.on_ack(sequence)
-        return self._answer(sequence, self.acked)
+    def has(self, message: Message) -> bool:
+        sequence, stored_at = message
+        return self.stored_at.get(sequence) == stored_at
 
-    def term(self, sequence: int) -> bool:
-        self.on_term(sequence)
-        return self._answer(sequence, self.terminated)
+    def ack(self, message: Message) -> bool:
+        """Take an ack; return whether it is confirmed."""
+        if not self.has(message):
+            return False
+        self.on_ack(message[0])
+        return self._answer(message[0], self.acked)
+
+    def term(self, message: Message) -> bool:
+        if not self.has(message):
+            return False
+        self.on_term(message[0])
+        return self._answer(message[0], self.terminated)
 
     def _answer(self, sequence: int, answered: set[int]) -> bool:
         was_pending = self.pending.pop(sequence, None) is not None
@@ -133,13 +152,14 @@ class Server:
             self.answered_at[sequence] = self.world.now
         return was_pending or was_lapsed
 
-    def nak(self, sequence: int, delay_seconds: float) -> None:
-        if self.pending.pop(sequence, None) is not None:
+    def nak(self, message: Message, delay_seconds: float) -> None:
+        sequence = message[0]
+        if self.has(message) and self.pending.pop(sequence, None) is not None:
             self.available[sequence] = self.world.now + delay_seconds
 
-    def renew(self, sequence: int) -> None:
-        held = self.pending.get(sequence)
-        if held is not None:
+    def renew(self, message: Message) -> None:
+        held = self.pending.get(message[0])
+        if held is not None and self.has(message):
             held.lapses_at = self.world.now + ACK_WAIT_SECONDS
 
     def forget(self) -> None:
@@ -157,12 +177,26 @@ class Server:
                 self.delivered[sequence] -= 1
         self._wake()
 
+    def lose_newest(self, most: int) -> int:
+        """Come back without the newest messages, which were not on the disk yet; return how many those are."""
+        lost = range(max(1, self.last - most + 1), self.last + 1)
+        for sequence in lost:
+            for known in (self.pending, self.available, self.answered_at, self.stored_at, self.delivered, self.letters):
+                known.pop(sequence, None)
+            for answered in (self.acked, self.terminated, self.too_late):
+                answered.discard(sequence)
+        self.last -= len(lost)
+        self.next = min(self.next, self.last + 1)
+        self.has_lost |= bool(lost)
+        self.on_loss(lost)
+        return len(lost)
+
     # Dead letters and the ledger
 
-    def publish_letters(self, sequences: list[int]) -> bool:
+    def publish_letters(self, messages: list[Message]) -> bool:
         if self.world.now < self.refuses_letters_until:
             return False
-        self.letters.update(sequences)
+        self.letters.update(sequence for sequence, stored_at in messages if self.has((sequence, stored_at)))
         return True
 
     def write(self, entry: Entry) -> bool:

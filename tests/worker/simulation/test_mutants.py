@@ -5,15 +5,17 @@ from itertools import count
 
 import pytest
 
+from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine import arriving, collecting, leases, losing, recall, running, settling, splitting
 from penstock_worker.policy.machine import machine as whole
 from penstock_worker.policy.machine.batch import Batch, Stage
-from penstock_worker.policy.machine.blocks import Row
+from penstock_worker.policy.machine.blocks import Blocks, Row
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.finished import Finished
 from penstock_worker.policy.machine.leases import Leases
 from penstock_worker.policy.machine.pieces import Pieces, rows_as_pieces
 from penstock_worker.policy.outcome import Outcome
+from penstock_worker.policy.ranges import contains
 from tests.worker.simulation.run import run
 
 SEEDS_MAX = 1500
@@ -28,7 +30,7 @@ FIRST_SEEDS = {
 """Where to begin with those for which much has to come together; any other place would do, and take longer."""
 
 Patch = pytest.MonkeyPatch
-_next_stage, _went_well, _open = settling.next_stage, settling.went_well, Books.open
+_next_stage, _went_well, _open, _is_dead = settling.next_stage, settling.went_well, Books.open, Finished.is_dead
 
 
 def settles_before_the_dead_letters(patch: Patch) -> None:
@@ -189,7 +191,31 @@ def answers_by_the_former_delivery(patch: Patch) -> None:
     patch.setattr(arriving, "_replace_in", replace)
 
 
+def takes_what_was_stored_later_for_what_it_knows(patch: Patch) -> None:
+    def holds(entry: Entry, sequence: int, stored_at: int) -> bool:
+        del stored_at
+        return contains(entry.ranges, sequence)
+
+    def is_dead(finished: Finished, sequence: int, stored_at: int) -> bool | None:
+        del stored_at
+        return _is_dead(finished, sequence, 0)
+
+    patch.setattr(Entry, "holds", holds)
+    patch.setattr(Finished, "is_dead", is_dead)
+
+
+def answers_what_took_the_place_of_what_it_holds(patch: Patch) -> None:
+    patch.setattr(arriving, "_others_in_their_place", lambda *_: False)
+
+
+def names_batches_by_their_sequences_only(patch: Patch) -> None:
+    patch.setattr(Blocks, "newest", lambda *_: 0)
+
+
 MUTANTS = [
+    takes_what_was_stored_later_for_what_it_knows,
+    answers_what_took_the_place_of_what_it_holds,
+    names_batches_by_their_sequences_only,
     settles_before_the_dead_letters,
     commits_before_the_dead_letters,
     runs_without_telling_the_ledger,

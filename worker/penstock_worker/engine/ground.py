@@ -42,7 +42,7 @@ class Ground:
 
     @property
     def incarnation(self) -> str:
-        """The stream's, as batches are named by it."""
+        """The stream's, as messages that are sent are named by it."""
         return "" if self.stream.created is None else self.stream.created.isoformat()
 
     @property

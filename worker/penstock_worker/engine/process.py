@@ -90,8 +90,7 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
     """Put an engine together."""
     settings, js = place.settings, place.jetstream
     consumer = js.consumer(settings.stream, settings.consumer)
-    ground = place.ground
-    machine = Machine(settings, ack_wait_seconds=ground.ack_wait_seconds, incarnation=ground.incarnation)
+    machine = Machine(settings, ack_wait_seconds=place.ground.ack_wait_seconds)
     metrics = Metrics(settings.group, settings.worker)
     shelf = Shelf()
     standing = Standing(settings, lambda: shelf.unanswered)

@@ -67,7 +67,13 @@ class Shelf:
         self._last += 1
         offsets = list(accumulate(rows.sizes(), initial=0))
         self._blocks[self._last] = _Block(rows, offsets, bytearray(len(rows)))
-        return Arrived(block=self._last, sequences=rows.sequences, offsets=offsets, redelivered=redelivered)
+        return Arrived(
+            block=self._last,
+            sequences=rows.sequences,
+            stored_at=rows.timestamps_ns,
+            offsets=offsets,
+            redelivered=redelivered,
+        )
 
     def rows(self, pieces: Iterable[Piece]) -> Rows:
         """Return the messages of pieces, in their order."""

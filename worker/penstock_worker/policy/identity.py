@@ -1,7 +1,8 @@
 """The id of a batch: the same for the same messages of the same consumer, however often they are tried.
 
-Knows what an id is made of. Sinks, dead letters and drivers know a batch by it, and may outlive its stream: other
-messages have to have another id, although they are 1-500 of a stream of the same name.
+Knows what an id is made of. Sinks and drivers know a batch by it, and outlive what the server knows: a stream may be
+made anew, or may have lost its newest messages in a crash and given their sequences to others. Those are other batches,
+and the time that the stream took the last of them tells.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from penstock_worker.policy.ranges import Range, as_text
 DIGEST_LETTERS = 8
 
 
-def batch_id(stream: str, consumer: str, ranges: Sequence[Range], *, incarnation: str = "") -> str:
-    """Return STREAM.CONSUMER.FIRST-LAST.DIGEST, the digest being that of all ranges, and of which stream they are."""
-    digest = hashlib.sha256(f"{incarnation}{as_text(ranges)}".encode()).hexdigest()[:DIGEST_LETTERS]
+def batch_id(stream: str, consumer: str, ranges: Sequence[Range], *, newest: int) -> str:
+    """Return STREAM.CONSUMER.FIRST-LAST.DIGEST, the digest being of all ranges and the newest message's time."""
+    digest = hashlib.sha256(f"{newest}:{as_text(ranges)}".encode()).hexdigest()[:DIGEST_LETTERS]
     return f"{stream}.{consumer}.{ranges[0][0]}-{ranges[-1][1]}.{digest}"

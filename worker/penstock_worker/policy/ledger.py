@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
-from penstock_worker.policy.ranges import Range
+from penstock_worker.policy.ranges import Range, contains
 
 
 class LedgerEntryError(ValueError):
@@ -22,6 +22,8 @@ class Entry:
 
     batch_id: str
     ranges: tuple[Range, ...]
+    newest: int
+    """When the stream took the last of them: what it took later is none of them, whatever its sequence."""
     worker: str
     """Who wrote it last."""
     attempts: int = 0
@@ -30,6 +32,10 @@ class Entry:
     """How often Spark or its worker was lost while it ran, or might have run."""
     committed: bool = False
     """Whether all is done but for the acknowledgements: messages of it that come again are only acknowledged."""
+
+    def holds(self, sequence: int, stored_at: int) -> bool:
+        """Tell whether this very message is one of them."""
+        return stored_at <= self.newest and contains(self.ranges, sequence)
 
     @property
     def count(self) -> int:
@@ -45,6 +51,7 @@ def encode(entry: Entry, *, incarnation: str) -> bytes:
     fields = {
         "incarnation": incarnation,
         "ranges": _distances(entry.ranges),
+        "newest": entry.newest,
         "worker": entry.worker,
         "attempts": entry.attempts,
         "losses": entry.losses,
@@ -62,6 +69,7 @@ def decode(batch_id: str, value: bytes, *, incarnation: str) -> Entry | None:
         return Entry(
             batch_id=batch_id,
             ranges=tuple(_ranges(fields["ranges"])),
+            newest=int(fields["newest"]),
             worker=str(fields["worker"]),
             attempts=int(fields["attempts"]),
             losses=int(fields["losses"]),

@@ -3,7 +3,8 @@
 Knows numbers only.
 """
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 
 Range = tuple[int, int]
 """First and last, both of it."""
@@ -25,6 +26,11 @@ def _runs(sequences: Iterable[int]) -> Iterator[Range]:
         first = last = sequence
     if first is not None and last is not None:
         yield first, last
+
+
+def contains(ranges: Sequence[Range], sequence: int) -> bool:
+    place = bisect_right(ranges, sequence, key=lambda one: one[0])
+    return place > 0 and sequence <= ranges[place - 1][1]
 
 
 def as_text(ranges: Iterable[Range]) -> str:

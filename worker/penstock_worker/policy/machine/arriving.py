@@ -1,6 +1,7 @@
 """Messages that arrive: fresh ones wait for a batch; what was delivered before is looked up first.
 
-    held in a batch               the newer delivery takes the place of the former, in the same batch
+    held in a batch               the newer delivery takes the place of the former, in the same batch; if it is another
+                                  message of that sequence, the stream is not what it was, and the engine ends
     held otherwise                the former is let go, the newer goes on
     finished a short while ago    answered once more as it was then
     of a batch of former times    recalled (recall.py)
@@ -16,6 +17,7 @@ from penstock_worker.policy.machine.batch import Batch, Stage
 from penstock_worker.policy.machine.blocks import Block, Row
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.delays import before_asking_again
+from penstock_worker.policy.machine.ending import reborn
 from penstock_worker.policy.machine.events import Arrived, LedgerRead, LedgerUnread
 from penstock_worker.policy.machine.losing import suspect_if_lost_often
 from penstock_worker.policy.machine.pieces import Piece, rows_as_pieces
@@ -27,7 +29,9 @@ def arrived(books: Books, event: Arrived, now: float) -> None:
     if not messages:
         return
     books.tally.arrived += messages
-    books.blocks.add(event.block, Block(event.sequences, event.offsets, event.redelivered, now, messages))
+    books.blocks.add(
+        event.block, Block(event.sequences, event.stored_at, event.offsets, event.redelivered, now, messages)
+    )
     piece = Piece(event.block, 0, messages)
     is_new = not event.redelivered and event.sequences[0] > books.highest_fresh
     if books.ending:
@@ -40,6 +44,10 @@ def arrived(books: Books, event: Arrived, now: float) -> None:
 
 
 def _came_again(books: Books, rows: dict[int, Row], now: float) -> None:
+    if _others_in_their_place(books, rows):
+        books.redelivered.add(books.rising(rows.values()))
+        reborn(books, "The stream has lost messages that are held here, and has given their sequences to others.")
+        return
     for batch in list(books.batches.values()):
         if batch.covers(min(rows, default=0), max(rows, default=-1)):
             _replace_in(books, batch, rows)
@@ -52,6 +60,16 @@ def _came_again(books: Books, rows: dict[int, Row], now: float) -> None:
         read_ledger(books)
     else:
         _sort(books, rows, now)
+
+
+def _others_in_their_place(books: Books, rows: dict[int, Row]) -> bool:
+    """Tell whether a batch holds messages that the stream has not any more: to answer them would answer others."""
+    for batch in books.batches.values():
+        if batch.covers(min(rows), max(rows)):
+            held = ((books.blocks.find(batch.pieces, sequence), row) for sequence, row in rows.items())
+            if any(former and books.blocks.stored_at(former) != books.blocks.stored_at(row) for former, row in held):
+                return True
+    return False
 
 
 def _replace_in(books: Books, batch: Batch, rows: dict[int, Row]) -> None:
@@ -80,7 +98,11 @@ def _replace_waiting(books: Books, rows: dict[int, Row]) -> None:
 
 
 def _answer_finished(books: Books, rows: dict[int, Row]) -> None:
-    known = {sequence: dead for sequence in rows if (dead := books.finished.is_dead(sequence)) is not None}
+    known = {
+        sequence: dead
+        for sequence, row in rows.items()
+        if (dead := books.finished.is_dead(sequence, books.blocks.stored_at(row))) is not None
+    }
     books.discard(rows_as_pieces(rows.pop(sequence) for sequence, is_dead in known.items() if is_dead))
     books.acknowledge(rows_as_pieces(rows.pop(sequence) for sequence, is_dead in known.items() if not is_dead))
 
@@ -124,7 +146,7 @@ def _sort(books: Books, rows: dict[int, Row], now: float) -> None:
     committed: list[Row] = []
     unknown: list[Row] = []
     for sequence, row in rows.items():
-        found = books.recall.find(sequence)
+        found = books.recall.find(sequence, books.blocks.stored_at(row))
         if found is None:
             unknown.append(row)
         elif found[0].committed:

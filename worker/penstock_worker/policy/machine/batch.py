@@ -59,6 +59,8 @@ class Batch:
     id: str
     pieces: Pieces
     ranges: tuple[Range, ...]
+    newest: int
+    """When the stream took the last of its messages."""
     count: int
     bytes: int
     redelivered: bool
@@ -94,6 +96,7 @@ class Batch:
         return Entry(
             batch_id=self.id,
             ranges=self.ranges,
+            newest=self.newest,
             worker=worker,
             attempts=self.attempts,
             losses=self.losses,

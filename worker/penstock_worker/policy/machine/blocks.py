@@ -20,6 +20,7 @@ class Block:
     """One block, as the shell told it."""
 
     sequences: Sequence[int]
+    stored_at: Sequence[int]
     offsets: Sequence[int]
     redelivered: bool
     arrived_at: float
@@ -59,6 +60,13 @@ class Blocks:
 
     def sequence(self, row: Row) -> int:
         return self._blocks[row[0]].sequences[row[1]]
+
+    def stored_at(self, row: Row) -> int:
+        return self._blocks[row[0]].stored_at[row[1]]
+
+    def newest(self, pieces: Pieces) -> int:
+        """Return when the stream took the last message of pieces that rise."""
+        return self.stored_at((pieces[-1].block, pieces[-1].stop - 1))
 
     def rows_within(self, piece: Piece, messages: int, size_bytes: int) -> int:
         """Return how many rows of the piece, from its start, are within both limits."""

@@ -61,10 +61,8 @@ class Driver:
 class Books:
     """All that the machine remembers, and the actions of the event that it is at."""
 
-    def __init__(self, settings: EngineSettings, ack_wait_seconds: float, incarnation: str) -> None:
+    def __init__(self, settings: EngineSettings, ack_wait_seconds: float) -> None:
         self.settings = settings
-        self.incarnation = incarnation
-        """The stream's, say the time it was made."""
         self.ack_wait_seconds = ack_wait_seconds
         self.blocks = Blocks()
         self.fresh = Waiting(self.blocks)
@@ -89,10 +87,12 @@ class Books:
 
     def open(self, pieces: Pieces, now: float, *, redelivered: bool, root: Root | None = None) -> Batch:
         ranges = self.blocks.ranges(pieces)
-        name = batch_id(self.settings.stream, self.settings.consumer, ranges, incarnation=self.incarnation)
+        newest = self.blocks.newest(pieces)
+        name = batch_id(self.settings.stream, self.settings.consumer, ranges, newest=newest)
         size_bytes = sum(map(self.blocks.bytes_of, pieces))
         messages = count(pieces)
-        batch = Batch(name, pieces, ranges, messages, size_bytes, redelivered, root or Root(messages), due=now)
+        root = root or Root(messages)
+        batch = Batch(name, pieces, ranges, newest, messages, size_bytes, redelivered, root, due=now)
         if not self.settings.ledger:
             batch.stage = Stage.READY
         self.batches[name] = batch
@@ -138,6 +138,12 @@ class Books:
             self.out.append(actions.LetGo(pieces))
             self.tally.superseded += count(pieces)
             self.blocks.answered(pieces)
+
+    def give_up_asking(self, batch: Batch) -> None:
+        """Have done with a batch whose answers were sent, and will not be confirmed."""
+        self.tally.superseded += batch.count
+        self.blocks.answered(batch.pieces)
+        self.remove(batch)
 
     def _repeated(self, pieces: Pieces) -> None:
         self.tally.repeated += count(pieces)

@@ -41,6 +41,9 @@ def stop_for_code(books: Books, sentence: str, now: float) -> None:
 def reborn(books: Books, why: str) -> None:
     for batch in books.running():
         books.out.append(actions.CancelRun(batch.id, batch.runs))
+    for batch in list(books.batches.values()):
+        if batch.stage is Stage.SETTLING:
+            books.give_up_asking(batch)
     books.let_go(tuple(books.held_pieces()))
     books.fresh.take_all()
     books.redelivered.take_all()

@@ -41,6 +41,8 @@ class Arrived:
     """A number of the shell's; never used twice."""
     sequences: Sequence[int]
     """In the stream. Those of a fresh block rise; a redelivered one's may stand in any order, each once."""
+    stored_at: Sequence[int]
+    """When the stream took them, by its own clock: what has the same sequence and another time is another message."""
     offsets: Sequence[int]
     """How large they are, summed up as Arrow does: from 0 to the sum, one number more than there are messages."""
     redelivered: bool

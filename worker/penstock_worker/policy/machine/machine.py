@@ -29,9 +29,9 @@ LEDGER_ANSWERS = {Stage.OPENING, Stage.COMMITTING}
 class Machine:
     """All decisions of one engine. `handle` is its only entrance."""
 
-    def __init__(self, settings: EngineSettings, *, ack_wait_seconds: float, incarnation: str = "") -> None:
+    def __init__(self, settings: EngineSettings, *, ack_wait_seconds: float) -> None:
         self.settings = settings
-        self.books = Books(settings, ack_wait_seconds, incarnation)
+        self.books = Books(settings, ack_wait_seconds)
         self._leases = Leases(self.books)
         self._count_at = 0.0
         self._held: tuple[HoldReason, ...] | None = None

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine.blocks import Row
-from penstock_worker.policy.machine.finished import contains
 from penstock_worker.policy.machine.pieces import Piece, Pieces
 
 PATIENCE_ACK_WAITS = 1.5
@@ -65,13 +64,13 @@ class Recall:
         known = live | self.remembered.keys()
         self.read = {entry.batch_id: entry.after_a_loss() for entry in entries if entry.batch_id not in known}
 
-    def find(self, sequence: int) -> tuple[Entry, int] | None:
+    def find(self, sequence: int, stored_at: int) -> tuple[Entry, int] | None:
         """Return the batch that a message belonged to, with its runs under this engine."""
         for entry, runs in self.remembered.values():
-            if contains(entry.ranges, sequence):
+            if entry.holds(sequence, stored_at):
                 return entry, runs
         for entry in self.read.values():
-            if contains(entry.ranges, sequence):
+            if entry.holds(sequence, stored_at):
                 return entry, 0
         return None
 

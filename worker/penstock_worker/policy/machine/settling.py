@@ -129,7 +129,7 @@ def settled(books: Books, batch_id: str, now: float, *, confirmed: bool = True) 
     dead = count(Piece(block, row, row + 1) for block, row in _dead_rows(books, batch).values())
     books.tally.dead_lettered += dead
     books.tally.acked += batch.count - dead
-    books.finished.add(batch.ranges, frozenset(batch.dead), now)
+    books.finished.add(batch.ranges, batch.newest, frozenset(batch.dead), now)
     if not confirmed:
         books.recall.remember(batch.entry(books.settings.worker, committed=True), batch.runs)
     elif books.settings.ledger:
