@@ -4,8 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
-from penstock_worker.spark import jvm
+from penstock_worker.spark import classic, jvm
 from penstock_worker.spark.java import find_java
 from penstock_worker.spark.problems import CannotStartError
 
@@ -43,3 +44,31 @@ def test_a_jvm_that_does_not_start_is_told_with_its_own_words(tmp_path: Path) ->
         started.attach()
     assert problem.value.is_permanent
     started.end()
+
+
+def test_a_jvm_that_is_killed_while_it_starts_is_worth_another_try(tmp_path: Path) -> None:
+    """The machine may have been out of memory."""
+    started = jvm.Jvm(tmp_path, {"spark.master": "local"})
+    started.kill()
+    with pytest.raises(CannotStartError, match="exit code -9") as problem:
+        started.attach()
+    assert not problem.value.is_permanent
+    started.end()
+
+
+def test_a_jvm_that_is_killed_once_it_has_told_its_address_is_worth_another_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Short(jvm.Jvm):
+        @override
+        def _await_address(self) -> tuple[int, str]:
+            address = super()._await_address()
+            self.kill()
+            return address
+
+    monkeypatch.setattr(classic, "Jvm", Short)
+    spark = classic.ClassicSpark("local[1]", tmp_path, {})
+    with pytest.raises(CannotStartError) as problem:
+        spark.start()
+    assert not problem.value.is_permanent
+    spark.close()

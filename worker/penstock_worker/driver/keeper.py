@@ -42,8 +42,10 @@ class Readiness:
 class Keeper:
     """A thread that owns Spark."""
 
-    def __init__(self, spark: Callable[[], Spark], load: Callable[[Spark], Code], users: Users) -> None:
-        self._make, self._load, self._users = spark, load, users
+    def __init__(
+        self, spark: Callable[[], Spark], load: Callable[[Spark], Code], users: Users, give_up: Callable[[str], None]
+    ) -> None:
+        self._make, self._load, self._users, self._give_up = spark, load, users, give_up
         self._spark: Spark | None = None
         self._code: Code | None = None
         self._complaint: str | None = None
@@ -111,6 +113,9 @@ class Keeper:
             while not self._is_closed.is_set() and self._become_ready():
                 self._watch()
                 self._users.let_go(self._complaint or "The driver ends.")
+        except Exception:
+            log.exception("The driver has a fault. Please report it")
+            self._give_up("Nobody keeps Spark any more.")
         finally:
             if self._spark is not None:
                 self._spark.close()
@@ -143,6 +148,8 @@ class Keeper:
             self._code = self._load(self._spark)
         except CannotStartError as problem:
             return Readiness(why_not=str(problem), is_permanent=problem.is_permanent and not was_ready)
+        except OSError as problem:
+            return Readiness(why_not=f"Spark cannot be started at present: {problem}")
         except EntrypointError as problem:
             complaint = self.complaint()  # a module may use Spark while it is imported
             return Readiness(why_not=complaint or str(problem), is_permanent=complaint is None)

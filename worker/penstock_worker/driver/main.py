@@ -76,7 +76,7 @@ class Driver:
         self._runs = Runs()
         self._overseer = Overseer(self._runs, driver.hang_seconds, self._give_up)
         make = partial(spark_for, driver.master, Path(driver.work_folder).resolve(), driver.conf, token)
-        self._keeper = Keeper(make, partial(_load, driver), self._overseer)
+        self._keeper = Keeper(make, partial(_load, driver), self._overseer, self._give_up)
         self._slots = Slots(driver.in_flight, self._runs, self._keeper)
         self._service = DriverService(driver.entrypoint, shown(driver.master), self._runs, self._keeper, self._end_anew)
         self._server = DriverServer(Path(settings.socket), self._service)

@@ -75,8 +75,7 @@ class ClassicSpark:
         if self.sees_our_modules:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is whatever python3 is on the PATH
         self._jvm = Jvm(self._folder, defaults.classic(self._url, self._folder, self._conf))
-        self._jvm.attach()
-        self._root = self._first_session()
+        self._root = self._first_session(self._jvm)
 
     def seat(self, slot: int) -> ClassicSeat:
         if self._root is None:
@@ -116,13 +115,17 @@ class ClassicSpark:
         if self._jvm is not None:
             self._jvm.kill()
 
-    def _first_session(self) -> "SparkSession":
+    def _first_session(self, jvm: Jvm) -> "SparkSession":
+        from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - a Connect client has none
         from pyspark.sql import SparkSession  # noqa: PLC0415 - slow to import
 
         try:
+            jvm.attach()
             return SparkSession.builder.getOrCreate()
         except BROKEN_CALL as problem:
-            raise CannotStartError(f"Spark does not start on {self.name}: {first_line(problem)}") from problem
+            sentence = f"Spark does not start on {self.name}: {first_line(problem)}"
+            is_gone = isinstance(problem, (OSError, Py4JNetworkError))
+            raise CannotStartError(sentence, is_permanent=not is_gone) from problem
 
 
 def _forget(context: "type[SparkContext]") -> None:

@@ -28,6 +28,8 @@ PAUSE_SECONDS = 0.02
 LINES_KEPT, LINES_TOLD = 60, 3
 NOISE = ("at ", "WARNING:", "Using Spark's", "Setting default log level", "To adjust logging level")
 END_SECONDS = 10
+SIGNALLED = 128
+"""Exit codes above it are of shells whose program was ended by a signal."""
 PLAIN = frozenset(map(ord, string.ascii_letters + string.digits + "._-/"))
 
 
@@ -90,7 +92,8 @@ class Jvm:
             if self.exit_code is not None:
                 self._relay.join(END_SECONDS)
                 raise CannotStartError(
-                    f"Spark's JVM ended while it started, with exit code {self.exit_code}: {_reason(self._said)}"
+                    f"Spark's JVM ended while it started, with exit code {self.exit_code}: {_reason(self._said)}",
+                    is_permanent=not _was_killed(self.exit_code),
                 )
             if time.monotonic() > deadline:
                 self.kill()
@@ -150,6 +153,11 @@ def _read_address(file: Path) -> tuple[int, str]:
     file.unlink()
     port, length = struct.unpack_from("!ii", written)
     return port, written[struct.calcsize("!ii") :][:length].decode()
+
+
+def _was_killed(code: int) -> bool:
+    """Tell whether a process was ended from outside, as for want of memory; its launcher may be what tells."""
+    return code < 0 or code > SIGNALLED
 
 
 def _reason(said: deque[str]) -> str:
