@@ -109,7 +109,7 @@ class Runs:
         with self._changed:
             if run.outcome is None:
                 run.outcome = outcome
-            run.rows = run.rows.slice(0, 0)
+            run.rows = run.rows.schema.empty_table()  # a slice would keep all that it is of
             for runs in (self._waiting, self._at_work):
                 if run in runs:
                     runs.remove(run)
