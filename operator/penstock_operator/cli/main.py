@@ -13,6 +13,7 @@ from penstock_operator.cli.get import get
 from penstock_operator.cli.holding import drain, pause, resume
 from penstock_operator.cli.importing import import_
 from penstock_operator.cli.lag import lag
+from penstock_operator.cli.logs import logs
 from penstock_operator.cli.operator import operator
 from penstock_operator.cli.output import no_colour_if_unwanted
 from penstock_operator.cli.plan import plan
@@ -39,6 +40,7 @@ def main(context: click.Context) -> None:
       penstock get -f manifests/              how it stands with what they declare
       penstock lag -f manifests/              how far behind its consumers are
       penstock batches                        what is being processed
+      penstock logs -f                        what workers say
       penstock dead list                      the messages that nobody could process
       penstock doctor -f manifests/           what keeps Penstock from working there
       penstock import --server URL            manifests of what is on a server already
@@ -47,7 +49,7 @@ def main(context: click.Context) -> None:
 
 
 FIRST = (up, down, plan, apply, get, lag)
-ABOUT_GROUPS = (batches, dead, pause, resume, drain)
+ABOUT_GROUPS = (batches, dead, pause, resume, drain, logs)
 OTHERS = (doctor, import_, crds, reference, operator, completion)
 
 for command in (*FIRST, *ABOUT_GROUPS, *OTHERS):
