@@ -45,6 +45,8 @@ MOST_EVENTS = 200
 LOOK_SECONDS = 0.2
 PATIENCE_SECONDS = 20.0
 """With drain: how long what a group needs may not be there before that is a failure."""
+SERVERS_PATIENCE_SECONDS = 5.0
+"""The same where a server cannot be reached: it was tried several times by then."""
 THERE_ALL_THE_SAME = frozenset({Reason.OBSERVED, Reason.DRIFTED})
 """Reasons of what is not as declared, and on the server."""
 
@@ -278,7 +280,7 @@ class House:
         """Return once all groups have processed everything, or cannot."""
         began = asyncio.get_running_loop().time()
         while True:
-            is_late = asyncio.get_running_loop().time() - began > PATIENCE_SECONDS
+            is_late = asyncio.get_running_loop().time() - began > self._patience_seconds()
             if all(group.is_drained or _why_not(group, is_late=is_late) for group in self.groups.values()):
                 break
             await asyncio.sleep(LOOK_SECONDS)
@@ -289,6 +291,11 @@ class House:
                 messages = f"{group.new_dead_letters:,} message{'s' if group.new_dead_letters > 1 else ''}"
                 self.failures.append(Failure(str(identity), f"{messages} could not be processed: dead letters."))
         self.failures += [Failure(about, sentence) for about, sentence in self._unready()]
+
+    def _patience_seconds(self) -> float:
+        """Return how long to wait for streams and consumers: less where there is not even a server."""
+        unready = {about.partition(" ")[0] for about, _ in self._unready()}
+        return PATIENCE_SECONDS if CONNECTION.name not in unready else SERVERS_PATIENCE_SECONDS
 
     def _unready(self) -> Iterator[tuple[str, str]]:
         """Yield what is not as declared, and nobody's ground: groups speak for themselves."""

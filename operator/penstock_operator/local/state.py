@@ -29,6 +29,8 @@ SETTINGS, ENGINE_LOG, DRIVER_LOG, NATS_LOG = "settings.json", "engine.log", "dri
 LOOK_SECONDS = 0.05
 GLANCE_SECONDS = 1.0
 """How long the lock may be taken by others than an `up`: whoever looks whether one runs has it for a moment."""
+ENDING_SECONDS = 90.0
+"""How long what an `up` started may need to end after it was killed."""
 LONGEST_SOCKET_PATH = 103
 """Bytes, which every Unix can bind."""
 
@@ -141,7 +143,7 @@ class StateFolder:
         A process that inherits the descriptor has the folder, too, until it ends.
         """
         with self._opened() as lock:
-            if not _locked(lock, GLANCE_SECONDS):
+            if not _locked(lock, GLANCE_SECONDS) and not self._is_left(lock):
                 raise StateError(self._in_use())
             try:
                 yield lock
@@ -167,11 +169,12 @@ class StateFolder:
         if not self.is_taken():
             return None
         try:
-            return HomeRecord.model_validate_json((self.path / HOME).read_bytes())
+            home = HomeRecord.model_validate_json((self.path / HOME).read_bytes())
         except FileNotFoundError:  # it is about to start, or about to end
             return None
         except ValidationError as problem:
             raise StateError(f"{self.path / HOME} was written by another version of Penstock.") from problem
+        return home if _lives(home.pid) else None
 
     def delete(self) -> None:
         """Delete everything, for good. Nobody may have the folder."""
@@ -194,11 +197,25 @@ class StateFolder:
         finally:
             os.close(lock)
 
+    def _is_left(self, lock: int) -> bool:
+        """Wait for what an `up` left that was killed, and tell whether it has ended."""
+        return self.read() is None and _locked(lock, ENDING_SECONDS)
+
     def _in_use(self) -> str:
         return (
             f"Another `penstock up` has the state folder {self.path}. End it with `penstock down --state {self.path}`, "
             "or choose another folder with --state."
         )
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def _locked(lock: int, seconds: float) -> bool:

@@ -1,5 +1,6 @@
 """The state folder: who has it, what is told there, and what stays."""
 
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ import pytest
 from penstock_operator.local.state import ConnectionRecord, GroupRecord, HomeRecord, StateError, StateFolder
 
 HOME = HomeRecord(
-    pid=1,
+    pid=os.getpid(),
     started=datetime(2026, 1, 31, tzinfo=UTC),
     files=("/manifests",),
     connections=(ConnectionRecord(namespace="default", name="nats", servers=("nats://localhost",), embedded=True),),
@@ -67,6 +68,16 @@ def test_what_a_killed_one_left_tells_nothing(tmp_path: Path) -> None:
     assert state.read() is None
     with state.taken():
         assert state.is_taken()
+
+
+def test_one_that_is_no_more_tells_nothing_while_what_it_started_ends(tmp_path: Path) -> None:
+    state = StateFolder(tmp_path)
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait()
+    with state.taken():
+        state.write(HOME.model_copy(update={"pid": gone.pid}))
+        assert state.is_taken()
+        assert state.read() is None
 
 
 def test_what_another_version_wrote_is_refused(tmp_path: Path) -> None:

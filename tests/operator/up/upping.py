@@ -71,8 +71,9 @@ class Up:
     def code(self, text: str) -> None:
         (self.manifests / "etl.py").write_text(text)
 
-    def declare(self, consumer: dict[str, Any] | None = None, **group: Any) -> None:  # noqa: ANN401 - JSON
-        """Write the manifests, with some fields of the QueueGroup."""
+    def declare(self, *, port: int = 0, servers: list[str] | None = None, **group: Any) -> None:  # noqa: ANN401 - JSON
+        """Write the manifests, with some fields of the QueueGroup. Without servers there is an embedded one."""
+        local = {"server": "Named" if servers else "Embedded", "port": port}
         handler = {"entrypoint": "etl:process", "configMapRef": {"name": "code"}}
         spec = {
             "consumerRef": {"name": "etl"},
@@ -82,9 +83,9 @@ class Up:
             **group,
         }
         documents = [
-            manifest("Connection", "nats", servers=["nats://nats.nats"], local={"server": "Embedded", "port": 0}),
+            manifest("Connection", "nats", servers=servers or ["nats://nats.nats"], local=local),
             manifest("Stream", "orders", connectionRef={"name": "nats"}, name="ORDERS", subjects=["orders.>"]),
-            manifest("Consumer", "etl", streamRef={"name": "orders"}, maxAckPending=400_000, **(consumer or {})),
+            manifest("Consumer", "etl", streamRef={"name": "orders"}, ackWait="5s"),
             manifest("QueueGroup", "etl", **spec),
         ]
         self.write("\n---\n".join(yaml.safe_dump(each) for each in documents))
@@ -183,10 +184,9 @@ class Up:
 
     def rows(self) -> list[tuple[int, str]]:
         """Return all rows of all batches, as number and mark."""
-        if not self.lake.exists():
-            return []
-        table = pq.read_table(self.lake, columns=["id", "mark"], partitioning=None)
-        return [(row["id"], row["mark"]) for row in table.to_pylist()]
+        files = self.lake.glob("batch=*/*.parquet")  # what is yet to be moved there is in a folder of its own
+        rows = [row for file in files for row in pq.ParquetFile(file).read(columns=["id", "mark"]).to_pylist()]
+        return [(row["id"], row["mark"]) for row in rows]
 
     def wait_rows(self, ids: Iterable[int]) -> None:
         """Wait until exactly these orders are there, each once."""

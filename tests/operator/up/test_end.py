@@ -1,0 +1,93 @@
+"""How `penstock up` ends: by other commands, by a second Ctrl-C, and by kill -9; what stays, and what does not."""
+
+import signal
+import socket
+from typing import Any
+
+import pytest
+
+from tests.operator.up.upping import PATIENCE_SECONDS, Up
+from tests.testbed.waiting import wait_until
+
+pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
+PENDING = 7
+
+
+def ended(up: Up) -> None:
+    wait_until(lambda: not up.processes(""), "all that it started has ended", PATIENCE_SECONDS)
+
+
+def test_a_killed_home_leaves_nothing_behind_and_another_goes_on_with_its_data() -> None:
+    up = Up()
+    up.start()
+    up.until_serving()
+    up.program.kill()
+    ended(up)
+    assert up.state.read() is None
+    up.start()
+    up.until_serving()
+    up.publish(*range(PENDING))
+    up.wait_rows(range(PENDING))
+    assert up.down().returncode == 0
+    assert not up.program.is_running
+    ended(up)
+    assert up.down("--delete", "--yes").returncode == 0
+    assert not up.state.path.exists()
+
+
+def test_a_second_ctrl_c_ends_everything_at_once() -> None:
+    up = Up()
+    up.code("import time\n\n\ndef process(df, batch):\n    time.sleep(3600)\n")
+    up.start()
+    up.until_serving()
+    up.publish(1)
+    up.wait_said("1 in flight")
+    up.program.send(signal.SIGINT)
+    up.wait_said("Ctrl-C once more")
+    up.program.send(signal.SIGINT)
+    wait_until(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
+    ended(up)
+
+
+def test_a_port_that_is_taken_is_told_in_a_sentence() -> None:
+    up = Up()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        up.declare(port=taken.getsockname()[1])
+        code, said = up.drained()
+    assert code == 1
+    assert "address already in use" in said
+    assert "End the program that has the port, or choose another port." in said
+
+
+def test_a_manifest_that_cannot_be_meant_is_told_with_its_line_and_nothing_is_begun() -> None:
+    up = Up()
+    up.write("apiVersion: penstock.dev/v1alpha1\nkind: Stream\nmetadata: {name: x}\nspec: {subject: [a]}\n")
+    code, said = up.drained()
+    assert code == 1
+    assert "all.yaml:4: Stream default/x: " in said
+    assert not up.state.path.joinpath("nats").exists()
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        ({"consumerRef": {"name": "gone"}}, "spec.consumerRef: There is no Consumer default/gone."),
+        ({"spark": {"master": "k8s://https://k"}}, "executors as pods, and those cannot reach a laptop"),
+    ],
+)
+def test_a_group_that_cannot_be_run_here_is_told_in_a_sentence(group: dict[str, Any], said: str) -> None:
+    up = Up()
+    up.declare(**group)
+    code, told = up.drained()
+    assert code == 1
+    assert said in told
+
+
+def test_a_server_that_cannot_be_reached_is_told_in_a_sentence() -> None:
+    up = Up()
+    up.declare(servers=["nats://127.0.0.1:1"])
+    code, said = up.drained()
+    assert code == 1
+    assert "nats://127.0.0.1:1 refused the connection" in said
