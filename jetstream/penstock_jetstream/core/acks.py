@@ -20,7 +20,6 @@ ACK = b"+ACK"
 NAK = b"-NAK"
 TERM = b"+TERM"
 IN_PROGRESS = b"+WPI"
-NEXT = b"+NXT"
 
 V1_TOKENS = 9
 V2_TOKENS = 11
@@ -87,11 +86,6 @@ def nak_payload(delay_seconds: float | None = None) -> bytes:
 def term_payload(reason: str = "") -> bytes:
     """Have the message never delivered again; the reason goes into the server's advisory (V-05)."""
     return TERM + b" " + reason.encode() if reason else TERM
-
-
-def next_payload(pull: bytes = b"") -> bytes:
-    """Acknowledge the message and ask for more with the same frame; an empty pull asks for one message."""
-    return NEXT + b" " + pull if pull else NEXT
 
 
 class Answerable(ABC):

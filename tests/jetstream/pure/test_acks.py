@@ -6,7 +6,7 @@ import pytest
 from typing_extensions import override
 
 from penstock_jetstream.core import acks
-from penstock_jetstream.core.acks import AckToken, Answerable, nak_payload, next_payload, parse_token, term_payload
+from penstock_jetstream.core.acks import AckToken, Answerable, nak_payload, parse_token, term_payload
 from penstock_jetstream.errors import LinkError, ProtocolError, UsageError
 
 V1 = b"$JS.ACK.ORDERS.etl.2.17.9.1700000000123456789.4"
@@ -70,8 +70,6 @@ def test_each_answer_has_its_payload() -> None:
     assert nak_payload(0) == b'-NAK {"delay": 0}'
     assert term_payload() == b"+TERM"
     assert term_payload("no such région") == "+TERM no such région".encode()
-    assert next_payload() == b"+NXT"
-    assert next_payload(b'{"batch": 5}') == b'+NXT {"batch": 5}'
 
 
 @pytest.mark.requirement("S-20")
