@@ -486,7 +486,7 @@ async def test_a_consumption_keeps_a_consumer_alive_that_the_server_drops_when_i
     server: NatsServer, fresh_name: str
 ) -> None:
     async with scene(server.url, fresh_name) as it:
-        fields = {"ack_policy": "explicit", "inactive_threshold": SECOND // 10}
+        fields = {"ack_policy": "explicit", "inactive_threshold": SECOND}
         for name in ("c", "idle1", "idle2"):
             await it.js.consumers.create(fresh_name, {"name": name, **fields})
         async with it.consumer().consume(max_messages=10) as messages:

@@ -39,6 +39,8 @@ from tests.testbed.nats.server import NatsServer
 
 PATIENCE_SECONDS = 20
 SOON_NS = 100_000_000
+BEAT_NS = 300_000_000
+"""Three of these are more than a machine that is busy with others stands still."""
 """The shortest heartbeat that servers take."""
 
 
@@ -158,9 +160,9 @@ class TestOnEveryServer:
     async def test_heartbeats_keep_a_quiet_subscription_from_alarm(self, every_orders: Orders) -> None:
         reports: list[JetStreamError] = []
         async with every_orders.js.subscribe(
-            every_orders.subject, config={"idle_heartbeat": SOON_NS}, on_report=reports.append
+            every_orders.subject, config={"idle_heartbeat": BEAT_NS}, on_report=reports.append
         ) as subscription:
-            assert await subscription.next(0.4) is None
+            assert await subscription.next(1.2) is None
         assert reports == []
 
     @pytest.mark.requirement("S-24")
@@ -170,14 +172,14 @@ class TestOnEveryServer:
         """The naive way waits for ever: a push consumer that is deleted tells nobody."""
         reports: list[JetStreamError] = []
         async with every_orders.js.subscribe(
-            every_orders.subject, config={"idle_heartbeat": SOON_NS}, on_report=reports.append
+            every_orders.subject, config={"idle_heartbeat": BEAT_NS}, on_report=reports.append
         ) as subscription:
             await every_orders.js.consumers.delete(every_orders.stream, subscription.consumer)
             with pytest.raises(ConsumerDeletedError, match=every_orders.stream):
                 await anext(subscription)
         (report,) = reports
         assert isinstance(report, HeartbeatMissedError)
-        assert report.silent_seconds == pytest.approx(0.3)
+        assert report.silent_seconds == pytest.approx(0.9)
 
     @pytest.mark.requirement("S-27", "S-30", "S-31")
     async def test_a_slow_reader_slows_the_server_by_flow_control(self, every_orders: Orders) -> None:
@@ -304,7 +306,7 @@ class TestMessages:
     async def test_a_delivery_that_is_lost_is_reported_and_comes_again(self, orders: Orders) -> None:
         """It was sent to a link that had just ended. Here, it is sent to somebody else who listened for a moment."""
         reports: list[JetStreamError] = []
-        await orders.make_push_consumer(ack_wait=200_000_000, idle_heartbeat=SOON_NS)
+        await orders.make_push_consumer(ack_wait=1_000_000_000, idle_heartbeat=SOON_NS)
         async with orders.js.subscribe(stream=orders.stream, bind="etl", on_report=reports.append) as subscription:
             await orders.publish(b"1")
             assert await take(subscription, 1) == [b"1"]

@@ -185,7 +185,7 @@ async def test_a_pull_without_the_pin_waits_in_reserve_until_it_expires(raw: Raw
 
 @pytest.mark.requirement("G-11", "G-12", "G-14")
 async def test_a_pin_expires_unless_its_holder_pulls_and_the_next_gets_another(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, b"1", b"2", priority_timeout=3 * SOON, **PINNED)
+    of = await ready(raw, fresh_name, b"1", b"2", priority_timeout=1_000 * MILLISECOND, **PINNED)
     advisories = await raw.listen(f"$JS.EVENT.ADVISORY.CONSUMER.UNPINNED.{fresh_name}.c")
     (first,) = await raw.take(of, group="g")
     (second,) = await raw.take(of, group="g", expires=LATER)  # it waits in reserve until the pin has expired
