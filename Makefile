@@ -13,7 +13,7 @@ help: ## print what there is
 environment: ## make .venv, which everything else runs in
 	@$(PYTHON) tools/environment.py
 
-demo: environment ## lead 20 000 orders through JetStream, here and now
+demo: environment ## lead 50 000 orders from JetStream through Spark into Parquet, here and now
 	@$(RUN) examples/demo.py $(ARGS)
 
 test: ## run the tests against real servers, under every Python found (PYTHONS="3.11 3.13", ARGS="-k relay")

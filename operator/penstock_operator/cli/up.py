@@ -8,6 +8,7 @@ import logging
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -53,6 +54,12 @@ state_option = click.option(
     help="Where Secrets are that no manifest holds: the files DIR/NAME/KEY.",
 )
 @state_option
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="The port of embedded NATS servers, whatever the Connections say; 0 for any that is free.",
+)
 @click.option("--drain", is_flag=True, help="End once everything is processed, with code 1 if something could not be.")
 @click.option(
     "--grace",
@@ -64,17 +71,7 @@ state_option = click.option(
     help="How long batches that run may go on once everything is to end.",
 )
 @click.pass_context
-def up(
-    context: click.Context,
-    *,
-    files: tuple[str, ...],
-    recursive: bool,
-    namespace: str,
-    secrets: Path | None,
-    state: Path,
-    drain: bool,
-    grace_seconds: float,
-) -> None:
+def up(context: click.Context, /, **said: Any) -> None:  # noqa: ANN401 - the fields of Options, as click has read them
     """Run what manifests declare on this machine: streams, consumers, and workers with Spark.
 
     The files are those of a cluster. They, and the code beside them, may be edited meanwhile. Ctrl-C ends everything in
@@ -86,15 +83,7 @@ def up(
       penstock up -f examples/orders --drain
       penstock up -f manifests/ --secrets secrets/ --state /var/tmp/penstock
     """  # noqa: D301 - click wants the control character
-    options = Options(
-        files=files,
-        recursive=recursive,
-        namespace=namespace,
-        secrets=secrets,
-        state=state,
-        drain=drain,
-        grace_seconds=grace_seconds,
-    )
+    options = Options(**said)
     logging.basicConfig(level=logging.CRITICAL)  # what there is to say is said by events
     house = House(options)
     try:
@@ -102,7 +91,7 @@ def up(
             asyncio.run(_run(house, show))
     except (ManifestError, StateError, EmbeddedNatsError) as problem:
         raise click.ClickException(str(problem)) from problem
-    if drain:
+    if options.drain:
         context.exit(_told_end(house))
 
 

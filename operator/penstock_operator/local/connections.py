@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from penstock_operator.local.children import Guard
@@ -29,6 +30,16 @@ CONTACT_NAME = "penstock up"
 Tell = Callable[[Level, str, str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where embedded servers have their data, and who ends them if we are killed."""
+
+    state: StateFolder
+    guard: Guard
+    port: int | None = None
+    """Theirs, whatever Connections say."""
+
+
 @dataclass(slots=True)
 class _Served:
     server: EmbeddedServer
@@ -45,8 +56,8 @@ class _Contacted:
 class Connections:
     """All of them. Used within the task group that its tasks belong to."""
 
-    def __init__(self, state: StateFolder, guard: Guard, home: LiveHome, tasks: asyncio.TaskGroup, tell: Tell) -> None:
-        self._state, self._guard, self._home, self._tasks, self._tell = state, guard, home, tasks, tell
+    def __init__(self, place: Place, home: LiveHome, tasks: asyncio.TaskGroup, tell: Tell) -> None:
+        self._place, self._home, self._tasks, self._tell = place, home, tasks, tell
         self._served: dict[Identity, _Served] = {}
         self._contacted: dict[Identity, _Contacted] = {}
 
@@ -54,7 +65,7 @@ class Connections:
         """Have an embedded server for each Connection that says so, and no others, or raise an EmbeddedNatsError."""
         wanted = {identity: spec for identity, spec in _specs(declared) if is_embedded(spec)}
         for identity, served in list(self._served.items()):
-            if identity not in wanted or wanted[identity].local.port != served.port:
+            if identity not in wanted or self._port(wanted[identity]) != served.port:
                 await self._stop(identity)
         for identity, spec in wanted.items():
             if identity not in self._served:
@@ -126,16 +137,14 @@ class Connections:
             served.server.kill()
 
     async def _start(self, identity: Identity, spec: ConnectionSpec) -> None:
-        folder = self._state.nats(identity.namespace, identity.name)
-        server = EmbeddedServer(
-            str(identity),
-            folder,
-            spec.local.port,
-            self._guard,
-            lambda said: self._tell(Level.WARNING, str(identity), said),
-        )
+        folder, port = self._place.state.nats(identity.namespace, identity.name), self._port(spec)
+        hear = partial(self._tell, Level.WARNING, str(identity))
+        server = EmbeddedServer(str(identity), folder, port, self._place.guard, hear)
         await server.start()
-        self._served[identity] = _Served(server, spec.local.port, self._tasks.create_task(server.keep()))
+        self._served[identity] = _Served(server, port, self._tasks.create_task(server.keep()))
+
+    def _port(self, spec: ConnectionSpec) -> int:
+        return spec.local.port if self._place.port is None else self._place.port
 
     async def _stop(self, identity: Identity) -> None:
         served = self._served.pop(identity)

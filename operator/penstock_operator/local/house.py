@@ -18,7 +18,7 @@ from pathlib import Path
 from penstock_operator.local import code_places, edits
 from penstock_operator.local.children import Guard
 from penstock_operator.local.code_places import CannotRunError
-from penstock_operator.local.connections import Connections
+from penstock_operator.local.connections import Connections, Place
 from penstock_operator.local.declaring import Declaring
 from penstock_operator.local.embedded_nats import EmbeddedNatsError
 from penstock_operator.local.group import Group
@@ -60,6 +60,8 @@ class Options:
     namespace: str
     secrets: Path | None = None
     state: Path
+    port: int | None = None
+    """Of embedded servers, whatever their Connections say."""
     drain: bool = False
     grace_seconds: float = 25
 
@@ -107,7 +109,7 @@ class House:
         manifests = self._read()
         with self._state.taken() as lock, Guard(lock) as self._guard:
             async with NatsLinks(NAME) as links, asyncio.TaskGroup() as self._tasks:
-                self._connections = Connections(self._state, self._guard, self._home, self._tasks, self.tell)
+                self._connections = Connections(self._place(), self._home, self._tasks, self.tell)
                 self._declaring = Declaring(self._state, self._home, self._connections, self.options.grace_seconds)
                 steps = {**STEPS, QUEUE_GROUP.name: _left_to_groups}
                 self._reconciler = Reconciler(
@@ -229,6 +231,9 @@ class House:
                     self.tell(Level.WARNING, str(identity), sentence)
                 self._tasks.create_task(group.run())
             self._declare_group(self.groups[identity], spec)
+
+    def _place(self) -> Place:
+        return Place(self._state, self._guard, self.options.port)
 
     def _new_group(self, identity: Identity) -> Group:
         return Group(

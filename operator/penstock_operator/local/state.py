@@ -166,15 +166,16 @@ class StateFolder:
 
     def read(self) -> HomeRecord | None:
         """Return what runs; None if nothing does. What an `up` left that was killed tells nothing."""
-        if not self.is_taken():
-            return None
+        home = self._recorded() if self.is_taken() else None
+        return home if home and _lives(home.pid) else None
+
+    def _recorded(self) -> HomeRecord | None:
         try:
-            home = HomeRecord.model_validate_json((self.path / HOME).read_bytes())
+            return HomeRecord.model_validate_json((self.path / HOME).read_bytes())
         except FileNotFoundError:  # it is about to start, or about to end
             return None
         except ValidationError as problem:
             raise StateError(f"{self.path / HOME} was written by another version of Penstock.") from problem
-        return home if _lives(home.pid) else None
 
     def delete(self) -> None:
         """Delete everything, for good. Nobody may have the folder."""
@@ -199,7 +200,8 @@ class StateFolder:
 
     def _is_left(self, lock: int) -> bool:
         """Wait for what an `up` left that was killed, and tell whether it has ended."""
-        return self.read() is None and _locked(lock, ENDING_SECONDS)
+        home = self._recorded()
+        return home is not None and not _lives(home.pid) and _locked(lock, ENDING_SECONDS)
 
     def _in_use(self) -> str:
         return (
