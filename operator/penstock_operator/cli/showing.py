@@ -12,6 +12,7 @@ from penstock_operator.cli.widths import printable
 from penstock_operator.local.outcome import Change, Outcome, summary
 from penstock_operator.plan.reasons import Reason
 
+NOTHING_ON_SERVERS = ("Connection", "QueueGroup")
 INDENT = "      "
 WORDS: Mapping[Change, tuple[str, str, str]] = {
     Change.CREATE: ("create", "created", "to create"),
@@ -92,8 +93,8 @@ def summary_data(outcomes: Iterable[Outcome]) -> dict[str, int]:
 
 
 def of_servers(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Leave out Connections that work: nothing is made of them."""
-    return [each for each in outcomes if each.identity.kind != "Connection" or each.is_obstructed]
+    """Leave out Connections and QueueGroups that fit: nothing is made of them on a server."""
+    return [each for each in outcomes if each.identity.kind not in NOTHING_ON_SERVERS or each.is_obstructed]
 
 
 def hints(outcomes: Iterable[Outcome]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from penstock_operator.local.home import LocalHome
 from penstock_operator.local.manifests import OUR_KINDS, ManifestError, Manifests, read_manifests
 from penstock_operator.local.objects import objects
 from penstock_operator.local.outcome import Outcome
-from penstock_operator.local.run import RUN
+from penstock_operator.local.run import RUN, RUN_HERE
 from penstock_operator.local.state import DEFAULT_FOLDER, HomeRecord, StateError, StateFolder
 from penstock_operator.plan.decision import Note
 from penstock_operator.plan.declared import Declared
@@ -75,7 +75,7 @@ class Sources:
                 say(f"{place}: {identity} is left alone: this command does nothing to a {identity.kind} yet.")
         return found
 
-    def local_home(self, heeded: Collection[str] = RUN) -> LocalHome:
+    def local_home(self, heeded: Collection[str] = RUN_HERE) -> LocalHome:
         """Return the home that the files make, its Connections leading where they shall."""
         home = LocalHome(self.manifests(heeded), _tell_warning, self.secrets)
         if self.up is not None:
@@ -156,7 +156,9 @@ class Sources:
             home.lay(await cluster.all_around(client, list(made)))
             home.lay(made.values())
             reached_at(home, self.servers)
-            return refused + await over(home, [each for each in manifests.contents if each in made], progress=LOOKED_AT)
+            return refused + await over(
+                home, [each for each in manifests.contents if each in made and each.kind in RUN], progress=LOOKED_AT
+            )
 
         return cluster.in_cluster(plan)
 

@@ -47,6 +47,8 @@ REASONS: Mapping[Reason, Change] = {
     Reason.CONNECTION_NOT_FOUND: Change.WAITING,
     Reason.CONNECTION_NOT_ALLOWED: Change.WAITING,
     Reason.CONNECTION_NOT_READY: Change.WAITING,
+    Reason.CONSUMER_NOT_FOUND: Change.WAITING,
+    Reason.CONSUMER_NOT_READY: Change.WAITING,
     Reason.STREAM_NOT_FOUND: Change.WAITING,
     Reason.STREAM_NOT_READY: Change.WAITING,
     Reason.SECRET_NOT_FOUND: Change.WAITING,

@@ -19,7 +19,9 @@ from penstock_operator.plan.connections import LinkState, plan_connection
 from penstock_operator.plan.decision import Action, Create, Failure, Finalizer, Next, Plan, Recreate, Update
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.dependencies import Resolved, World, depends_on, former, resolve, was_told, whereabouts
+from penstock_operator.plan.group_places import group_place
 from penstock_operator.plan.moves import newcomer
+from penstock_operator.plan.queue_groups import plan_queue_group
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.retry import delay_seconds
 from penstock_operator.plan.surroundings import (
@@ -39,10 +41,12 @@ from penstock_operator.services.links import Link, Links
 
 AT_ONCE = 16
 """How many objects are worked on at the same time: enough for thousands in seconds, and no burden to a server."""
-CONNECTION, STREAM, CONSUMER = "Connection", "Stream", "Consumer"
+CONNECTION, STREAM, CONSUMER, QUEUE_GROUP = "Connection", "Stream", "Consumer", "QueueGroup"
 IN_ORDER = (STREAM, CONSUMER)
 RUN = (CONNECTION, *IN_ORDER)
-"""The kinds that a run knows what to do about."""
+"""The kinds that a run knows what to do about, and the operator."""
+RUN_HERE = (*RUN, QUEUE_GROUP)
+"""Those that mean something on a laptop."""
 
 Told = Callable[[Outcome], None]
 
@@ -102,7 +106,7 @@ class Run:
             self._resolve(kind)
             chosen = [each for each in objects if each.kind == kind]
             outcomes += await asyncio.gather(*(self._settle(each, gate) for each in chosen))
-        return outcomes
+        return outcomes + [self._group(each) for each in objects if each.kind == QUEUE_GROUP]
 
     async def _read_labels(self, objects: Iterable[Identity]) -> None:
         for namespace in sorted({each.namespace for each in objects}):
@@ -111,6 +115,15 @@ class Run:
     def _connection(self, identity: Identity) -> Outcome:
         declared, state = self._home.declared[identity], self._states[identity]
         found = outcome(declared, plan_connection(declared, state), getattr(state, "facts", {}))
+        self._told(found)
+        return found
+
+    def _group(self, identity: Identity) -> Outcome:
+        """Look whether a queue group fits what is declared around it: its workers are not for a run to start."""
+        declared = self._home.declared[identity]
+        spec = declared.spec
+        place = group_place(identity, spec, self._home.declared) if isinstance(spec, QueueGroupSpec) else None
+        found = outcome(declared, plan_queue_group(declared, place), {})
         self._told(found)
         return found
 

@@ -12,6 +12,7 @@ class Reason(StrEnum):
     ADOPTED = "Adopted"
     UPDATED = "Updated"
     RECREATED = "Recreated"
+    FITS = "Fits"
     # it works, and may surprise
     DOUBTFUL = "Doubtful"
     # on purpose

@@ -244,3 +244,18 @@ def test_a_stream_that_the_server_would_refuse_is_refused_by_the_plan(declared: 
     declared.stream(fresh_name, replicas=3)
     [found] = declared.data("apply", "--timeout", "0")["objects"]
     assert found["change"] == "refused"
+
+
+def test_a_queue_group_is_looked_at_together_with_its_consumer(declared: Declared, fresh_name: str) -> None:
+    declared.stream(fresh_name)
+    declared.consumer(f"{fresh_name}-etl", fresh_name)
+    group = {"handler": {"entrypoint": "etl:process", "configMapRef": {"name": "code"}}}
+    declared.write("QueueGroup", fresh_name, consumerRef={"name": f"{fresh_name}-etl"}, **group)
+    fits = declared.run("plan")
+    assert (fits.exit_code, fits.stderr) == (0, "")
+    assert f" QueueGroup default/{fresh_name}\n" not in fits.stdout
+    declared.write("QueueGroup", fresh_name, consumerRef={"name": "gone"}, **group)
+    outcome = declared.run("plan")
+    assert outcome.exit_code == 1
+    assert f"waiting           QueueGroup default/{fresh_name}" in outcome.stdout
+    assert "spec.consumerRef: There is no Consumer default/gone." in outcome.stdout
