@@ -1,0 +1,113 @@
+"""How long it takes from `penstock up` to the first batch that is committed, everything being installed.
+
+A thousand orders wait in the embedded server's store. The clock runs from the start of the process until the Parquet
+folder of the batch is in its place. Beside it, Spark alone: a script that starts a session, and writes the same rows.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.harness.report import final_line, progress, table
+from penstock_jetstream import Connection, JetStream
+from penstock_operator.local.embedded_nats import embedded_nats
+from penstock_operator.local.state import StateFolder
+from penstock_worker.spark.java import find_java
+from tests.testbed.run import ROOT
+from tests.testbed.waiting import wait_until
+
+ROUNDS = 5
+ORDERS = 1000
+PATIENCE_SECONDS = 120
+TARGET_SECONDS = 5.0
+EXAMPLE = ROOT / "examples" / "orders"
+PENSTOCK = str(Path(sys.executable).with_name("penstock"))
+SPARK_ALONE = """
+import sys
+from pyspark.sql import SparkSession, functions as f
+rows = [(number, "north", 1.0) for number in range(int(sys.argv[2]))]
+spark = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate()
+orders = spark.createDataFrame(rows, "id BIGINT, region STRING, amount DOUBLE")
+totals = orders.groupBy("region").agg(f.count("id").alias("orders"), f.sum("amount").alias("amount"))
+totals.write.parquet(sys.argv[1])
+"""
+
+
+def main() -> None:
+    ours, alone = [], []
+    with TemporaryDirectory(prefix="penstock-") as folder:
+        store = Path(folder, "store")
+        asyncio.run(publish(store))
+        for number in range(ROUNDS):
+            ours.append(up(store, Path(folder, f"up-{number}")))
+            alone.append(spark_alone(Path(folder, f"spark-{number}")))
+            progress(f"round {number + 1} of {ROUNDS}: {ours[-1]:.2f} s, Spark alone {alone[-1]:.2f} s")
+    rows = [["penstock up", *_told(ours)], ["Spark alone", *_told(alone)]]
+    print(table(("until the first batch is committed", "median", "best", "worst"), rows))
+    print(f"\nThe target is {TARGET_SECONDS:g} s. Spark alone starts no NATS server, pulls and settles nothing.\n")
+    mine, peer = statistics.median(ours), statistics.median(alone)
+    print(
+        final_line(
+            "start", ours=round(mine, 3), peers={"spark_alone": round(peer, 3)}, ratio={"spark_alone": peer / mine}
+        )
+    )
+
+
+async def publish(store: Path) -> None:
+    """Have orders wait in a server's store."""
+    async with embedded_nats(store) as nats, Connection(nats.url) as connection:
+        js = JetStream(connection)
+        await js.streams.create({"name": "ORDERS", "subjects": ["orders.>"]})
+        async with js.publisher() as publisher:
+            orders = [{"id": number, "region": "north", "amount": 1.0} for number in range(ORDERS)]
+            confirmed = [await publisher.submit("orders.north", json.dumps(order).encode()) for order in orders]
+            await asyncio.gather(*confirmed)
+
+
+def up(store: Path, folder: Path) -> float:
+    """Return the seconds until the first batch is committed."""
+    state = StateFolder(folder / "state")
+    shutil.copytree(store, state.nats("default", "nats"))
+    lake = folder / "lake"
+    command = [PENSTOCK, "up", "-f", str(EXAMPLE), "--state", str(state.path), "--port", "0"]
+    with began(command, {"LAKE": str(lake)}) as since:
+        wait_until(lambda: any((lake / "orders").glob("batch=*")), "the first batch", PATIENCE_SECONDS)
+        return time.perf_counter() - since
+
+
+def spark_alone(folder: Path) -> float:
+    """Return the seconds until the same rows are written, by a script that has nothing to do with us."""
+    folder.mkdir()
+    script = folder / "alone.py"
+    script.write_text(SPARK_ALONE)
+    java = {"JAVA_HOME": str(find_java(folder / "java").home)}
+    with began([sys.executable, str(script), str(folder / "out"), str(ORDERS)], java) as since:
+        wait_until((folder / "out" / "_SUCCESS").exists, "the file", PATIENCE_SECONDS)
+        return time.perf_counter() - since
+
+
+@contextmanager
+def began(command: list[str], environment: dict[str, str]) -> Iterator[float]:
+    """Run a program, and yield when it was started."""
+    since = time.perf_counter()
+    with subprocess.Popen(
+        command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            yield since
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_SECONDS)
+
+
+def _told(seconds: list[float]) -> list[str]:
+    return [f"{value:.2f} s" for value in (statistics.median(seconds), min(seconds), max(seconds))]
