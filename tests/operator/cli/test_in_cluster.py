@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from penstock_jetstream import JetStream
 from penstock_operator.resources import STREAM, definition
 from penstock_operator.storage.review import contains
-from tests.operator.cli.commands import Declared, stream_names
+from tests.operator.cli.commands import Declared, ask, stream_names
+from tests.operator.cli.groups import declare
 from tests.operator.running import running_operator
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
@@ -82,6 +84,24 @@ def test_get_and_lag_tell_what_the_operator_says(
     assert (found["kind"], found["spec"]["name"]) == ("Stream", fresh_name)
     assert "managedFields" not in found["metadata"]
     assert fresh_name in run("get", "streams", "-A", "-o", "json").stdout
+
+
+def test_the_groups_of_a_cluster_are_reached_over_nats_alone(
+    run: Run, penstock_namespace: Namespace, declared: Declared, server: NatsServer, fresh_name: str
+) -> None:
+    declare(declared, fresh_name, "orders")
+    penstock_namespace.kubectl("apply", f"--filename={declared.folder}")
+
+    async def bury(jetstream: JetStream) -> None:
+        subject = f"dead.{fresh_name}.etl"
+        await jetstream.streams.create({"name": f"{fresh_name}-etl-dead", "subjects": [f"{subject}.>"]})
+        await jetstream.publish(f"{subject}.a", b"{}", headers={"Penstock-Reason": "no amount"})
+
+    ask(server.url, bury)
+    [letter] = json.loads(run("dead", "list", "orders", "-o", "json").stdout)["deadLetters"]
+    assert (letter["group"], letter["reason"]) == (f"{penstock_namespace.name}/orders", "no amount")
+    assert run("batches").stderr == f"QueueGroup {penstock_namespace.name}/orders: No worker answers.\n"
+    assert "declare the QueueGroup with suspend: true" in run("pause", "orders").stderr
 
 
 def test_a_plan_takes_from_the_cluster_what_the_files_do_not_have_and_writes_nothing(

@@ -1,0 +1,63 @@
+"""What a person's NATS user must be allowed for the commands about groups: exactly what docs/permissions.md says."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.operator.cli.commands import Declared
+from tests.operator.cli.groups import Shop, shop
+from tests.testbed.nats.fixtures import StartNats
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "permissions.md"
+ROW = re.compile(r"^\| (?P<commands>`(?:batches|dead)[^|]*)\| (?P<permissions>[^|]+)\|", re.MULTILINE)
+VERB, SUBJECT = re.compile(r"(publish|subscribe) `([^`]+)`"), "the messages' own subjects"
+
+
+def granted() -> dict[str, list[str]]:
+    """Return what the document says, in the words of a server's configuration."""
+    found: dict[str, list[str]] = {"publish": [], "subscribe": []}
+    rows = list(ROW.finditer(DOCUMENT.read_text()))
+    assert len(rows) == 3
+    for row in rows:
+        for verb, subject in VERB.findall(row["permissions"]):
+            found[verb].append(subject)
+    assert SUBJECT in rows[-1]["permissions"]
+    return found
+
+
+@pytest.fixture
+async def orders(start_nats: StartNats, tmp_path: Path, fresh_name: str) -> AsyncIterator[Shop]:
+    """A shop whose worker may do everything, and whose person may do what the document says."""
+    allowed = granted()
+    allowed["publish"].append(f"{fresh_name}.>")
+    person = {"user": "person", "password": "hush", "permissions": allowed}
+    users = {"users": [{"user": "worker", "password": "hush"}, person]}
+    server = start_nats(extra={"authorization": users, "no_auth_user": "worker"})
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    declared = Declared(folder, server.url)
+    declared.secret("login", {"username": "person", "password": "hush"})
+    auth = {"userPasswordSecretRef": {"name": "login"}}
+    declared.write("Connection", "nats", servers=[server.url], auth=auth)
+    async with shop(declared, server.url, fresh_name) as made:
+        yield made
+
+
+async def test_a_user_with_these_permissions_may_look_and_hold(orders: Shop) -> None:
+    async with orders.holding(3) as held:
+        [batch] = (await orders.data("batches"))["batches"]
+        assert (batch["state"], "ageSeconds" in batch) == ("Running", True)
+        assert (await orders.run("pause", orders.group)).exit_code == 0
+        assert (await orders.run("resume", orders.group)).exit_code == 0
+        held.free.set()
+        assert (await orders.run("drain", orders.group)).exit_code == 0
+
+
+async def test_a_user_with_these_permissions_may_replay_and_discard(orders: Shop) -> None:
+    await orders.bury(b"1", b"2", b"3")
+    assert [each["sequence"] for each in (await orders.data("dead", "list"))["deadLetters"]] == [3, 2, 1]
+    assert (await orders.dead("show", "1")).exit_code == 0
+    assert (await orders.dead("replay", "1")).stdout.startswith("1 replayed")
+    assert (await orders.dead("discard", "2", "--yes")).exit_code == 0
