@@ -7,6 +7,7 @@ versions and digests. Does not know what is in a jar.
 import hashlib
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,13 @@ from tools.environment import cache_folder, locked
 
 IVY = "org.apache.ivy.Main"
 PATTERN = "[artifact]-[revision].[ext]"
+KINDS = ("jar", "bundle")
+"""What projects call their jars."""
+MODULE = """<ivy-module version="2.0">
+<info organisation="penstock" module="jars"/>
+<dependencies>{}</dependencies>
+</ivy-module>"""
+WANTED = '<dependency org="{}" name="{}" rev="{}" transitive="false" conf="default->master"/>'
 
 
 @dataclass(frozen=True)
@@ -31,33 +39,54 @@ class Jar:
 
     def path(self) -> Path:
         """Return where the jar is, after fetching it where no one has."""
-        file = cache_folder() / "maven" / self.sha256 / f"{self.name}-{self.version}.jar"
-        with locked(file.parent):
-            if not file.is_file():
-                with step(f"{self.name} {self.version} from Maven Central"):
-                    self._fetch(file)
+        (file,) = paths([self])
         return file
 
-    def _fetch(self, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-            fetched = Path(folder) / file.name
-            said = self._ask_ivy(Path(folder))
-            if not fetched.is_file():
-                raise CannotContinueError(f"{file.name} could not be fetched from Maven Central:\n{said}")
-            found = hashlib.sha256(fetched.read_bytes()).hexdigest()
-            if found != self.sha256:
-                raise CannotContinueError(f"{file.name} is not what was expected: its SHA-256 is {found}.")
-            fetched.rename(file)
+    @property
+    def kept(self) -> Path:
+        """Where it is, or will be."""
+        return cache_folder() / "maven" / self.sha256 / self.file_name
 
-    def _ask_ivy(self, folder: Path) -> str:
-        """Have this one file put into the folder, and return what was said meanwhile."""
-        java = find_java(folder / "java").home / "bin" / "java"
-        jars = Path(pyspark.__file__).parent / "jars" / "*"
-        coordinates = ["-dependency", self.group, self.name, self.version, "-notransitive", "-types", "jar"]
-        wishes = ["-cache", str(folder / "ivy"), *coordinates, "-confs", "default", "-retrieve", f"{folder}/{PATTERN}"]
-        ended = subprocess.run([str(java), "-cp", str(jars), IVY, *wishes], check=False, capture_output=True, text=True)
-        return ended.stdout + ended.stderr
+    @property
+    def file_name(self) -> str:
+        return f"{self.name}-{self.version}.jar"
+
+
+def paths(jars: Sequence[Jar]) -> list[Path]:
+    """Return where jars are, after fetching those that no one has, all in one go."""
+    with locked(cache_folder() / "maven" / "fetching"):
+        missing = [jar for jar in jars if not jar.kept.is_file()]
+        if missing:
+            others = f" and {len(missing) - 1} other jars" if missing[1:] else ""
+            with step(f"{missing[0].name} {missing[0].version}{others} from Maven Central"):
+                _fetch(missing)
+    return [jar.kept for jar in jars]
+
+
+def _fetch(jars: Sequence[Jar]) -> None:
+    with tempfile.TemporaryDirectory(dir=cache_folder() / "maven") as folder:
+        said = _ask_ivy(Path(folder), jars)
+        for jar in jars:
+            fetched = Path(folder) / jar.file_name
+            if not fetched.is_file():
+                raise CannotContinueError(f"{jar.file_name} could not be fetched from Maven Central:\n{said}")
+            found = hashlib.sha256(fetched.read_bytes()).hexdigest()
+            if found != jar.sha256:
+                raise CannotContinueError(f"{jar.file_name} is not what was expected: its SHA-256 is {found}.")
+            jar.kept.parent.mkdir(exist_ok=True)
+            fetched.rename(jar.kept)
+
+
+def _ask_ivy(folder: Path, jars: Sequence[Jar]) -> str:
+    """Have these files put into the folder, and return what was said meanwhile."""
+    java = find_java(folder / "java").home / "bin" / "java"
+    ivys_own = Path(pyspark.__file__).parent / "jars" / "*"
+    module = folder / "ivy.xml"
+    module.write_text(MODULE.format("".join(WANTED.format(jar.group, jar.name, jar.version) for jar in jars)))
+    wishes = ["-cache", str(folder / "ivy"), "-ivy", str(module), "-types", *KINDS, "-confs", "default"]
+    command = [str(java), "-cp", str(ivys_own), IVY, *wishes, "-retrieve", f"{folder}/{PATTERN}"]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    return ended.stdout + ended.stderr
 
 
 DELTA = (
