@@ -1,0 +1,72 @@
+"""What benchmarks of jobs make of their measurements: shares, times, and the line of JSON that machines read."""
+
+import json
+
+import pytest
+
+from bench import pipeline
+from bench.running.messages import payloads
+from bench.running.peers.kafka import lasted
+from bench.running.runs import Run
+
+
+def of(rate: float, *, driver: float, **cpu_seconds: float) -> Run:
+    return Run(1000, 1000 / rate, {"driver": driver, **cpu_seconds})
+
+
+RUNS = {
+    ("ours", 10_000): [of(40, driver=3, server=1, engine=2), of(60, driver=4, server=2, engine=1)],
+    ("naive", 10_000): [of(10, driver=5, server=1), of(20, driver=6, server=1)],
+    ("spark_alone", 10_000): [of(80, driver=6)],
+    ("ours", 100_000): [of(90, driver=1, server=1, engine=1)],
+    ("kafka", 100_000): [of(45, driver=2, server=1)],
+}
+
+
+def test_the_pipelines_line_has_a_ratio_for_each_peer_and_size_of_batches_above_1_where_ours_is_better() -> None:
+    line = json.loads(pipeline.final_line(RUNS))
+    assert line["bench"] == "pipeline"
+    assert line["ratio"] == {"naive": 3, "spark_alone": 0.75, "spark_alone_driver_cpu": 2, "kafka_100k": 2}
+    assert line["ratio_median"]["naive"] == pytest.approx(50 / 15, abs=0.001)
+    assert line["ours"]["10000"] == {
+        "best": 60,
+        "median": 50,
+        "cpu_us_per_message": {"server": 1000, "engine": 1000, "driver": 3000},
+    }
+    assert line["peers"].keys() == {"naive", "spark_alone", "kafka"}
+
+
+def test_the_pipelines_table_has_a_row_for_each_contender_and_size_and_a_dash_where_there_is_no_such_process() -> None:
+    titles = {name: name for name, _ in RUNS}
+    *_, kafka = pipeline.as_table(titles, RUNS).splitlines()
+    assert kafka.split() == ["kafka", "100,000", "45", "45", "1000.0", "-", "2000.0"]
+
+
+PROGRESS = [
+    {"numInputRows": 0, "timestamp": "2026-01-01T00:00:00.000Z", "durationMs": {"triggerExecution": 900}},
+    {
+        "batchId": 0,
+        "numInputRows": 3,
+        "timestamp": "2026-01-01T00:00:01.000Z",
+        "durationMs": {"triggerExecution": 1000},
+        "sources": [{"startOffset": None, "endOffset": {"t": {"0": 2, "1": 1}}}],
+    },
+    {
+        "batchId": 1,
+        "numInputRows": 1,
+        "timestamp": "2026-01-01T00:00:02.500Z",
+        "durationMs": {"triggerExecution": 250},
+        "sources": [{"startOffset": {"t": {"0": 2, "1": 1}}, "endOffset": {"t": {"0": 2, "1": 2}}}],
+    },
+]
+
+
+def test_kafkas_clock_runs_from_the_start_of_its_first_batch_to_the_end_of_its_last() -> None:
+    assert lasted(PROGRESS) == pytest.approx(1.75)
+
+
+def test_messages_are_the_same_whenever_they_are_made_and_of_about_185_bytes() -> None:
+    messages = payloads(1000)
+    assert messages[:10] == payloads(10)
+    assert 180 <= sum(map(len, messages)) / len(messages) <= 190
+    assert json.loads(messages[7]).keys() == {"id", "user", "region", "amount", "note"}
