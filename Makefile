@@ -39,6 +39,7 @@ bench-%: environment ## run one benchmark
 
 crds: environment ## write crds/, the chart's copy and docs/reference.md from the resource models
 	@.venv/bin/penstock crds --into crds --into charts/penstock/files/crds
+	@.venv/bin/penstock crds --policies --into charts/penstock/files/policies
 	@.venv/bin/penstock reference --into docs/reference.md
 
 images: ## build the container images, and print their sizes

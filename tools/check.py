@@ -21,12 +21,14 @@ from tools.results import Result, record
 BIN = Path(sys.executable).parent
 
 CRDS = ["--into=crds", "--into=charts/penstock/files/crds"]
+POLICIES = ["--policies", "--into=charts/penstock/files/policies"]
 CHECKS: dict[str, Sequence[str]] = {
     "format (ruff)": [f"{BIN}/ruff", "format", "--check", "."],
     "lint (ruff)": [f"{BIN}/ruff", "check", "."],
     "types (mypy)": [f"{BIN}/mypy"],
     "import rules (import-linter)": [f"{BIN}/lint-imports"],
     "generated files (penstock crds)": [f"{BIN}/penstock", "crds", "--check", *CRDS],
+    "generated files (crds --policies)": [f"{BIN}/penstock", "crds", "--check", *POLICIES],
     "generated file (penstock reference)": [f"{BIN}/penstock", "reference", "--check", "--into=docs/reference.md"],
     "duplicates": [sys.executable, "tools/duplicates.py"],
 }

@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from penstock_operator.resources import KINDS, has_policy, policy
 from tests.cluster import nats_pods
 from tests.cluster.helm import Helm
 from tests.testbed import run
@@ -15,6 +17,9 @@ from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.cluster import REGISTRY_VARIABLE, Cluster, UserCluster
 from tools.images import tag
 
+POLICIES = [
+    f"{each['kind'].lower()}/{each['metadata']['name']}" for kind in KINDS if has_policy(kind) for each in policy(kind)
+]
 ARCHIVES = run.ROOT / ".cache" / "images"
 
 
@@ -38,9 +43,10 @@ def nats_image(cluster: Cluster | UserCluster, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture
-def helm(cluster_namespace: Namespace) -> Helm:
-    """Helm in the test's namespace."""
-    return Helm(cluster_namespace)
+def helm(cluster_namespace: Namespace) -> Iterator[Helm]:
+    """Helm in the test's namespace. Not every test uninstalls what it installs: then the policies would stay."""
+    yield Helm(cluster_namespace)
+    cluster_namespace.kubectl("delete", *POLICIES, "--ignore-not-found")
 
 
 def _loaded(cluster: Cluster | UserCluster, target: str) -> str:

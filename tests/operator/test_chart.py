@@ -78,6 +78,15 @@ def test_its_crds_survive_the_charts_removal(helm_program: Path) -> None:
     assert of_kind(render(helm_program, "--set=crds.install=false"), "CustomResourceDefinition") == []
 
 
+def test_the_policies_come_with_the_definitions_where_the_api_server_knows_such(helm_program: Path) -> None:
+    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    objects = render(helm_program)
+    assert [len(of_kind(objects, kind)) for kind in kinds] == [2, 2]
+    assert all(found["metadata"]["labels"] for kind in kinds for found in of_kind(objects, kind))
+    for values in ("--set=crds.install=false", "--kube-version=1.29.0"):
+        assert [of_kind(render(helm_program, values), kind) for kind in kinds] == [[], []]
+
+
 def test_two_replicas_are_spread_and_may_not_be_drained_both_at_once(helm_program: Path) -> None:
     objects = render(helm_program)
     [deployment], [budget] = of_kind(objects, "Deployment"), of_kind(objects, "PodDisruptionBudget")

@@ -103,11 +103,25 @@ def test_crds_kept_in_a_folder_are_up_to_date_until_somebody_edits_them(tmp_path
 
 
 def test_the_repositorys_crds_and_the_charts_are_up_to_date() -> None:
-    outcome = penstock(
-        "crds", "--check", "--into", str(ROOT / "crds"), "--into", str(ROOT / "charts/penstock/files/crds")
-    )
-    assert outcome.stderr == ""
-    assert outcome.returncode == 0
+    charts = ROOT / "charts/penstock/files"
+    for arguments in (
+        ["--into", str(ROOT / "crds"), "--into", str(charts / "crds")],
+        ["--policies", "--into", str(charts / "policies")],
+    ):
+        outcome = penstock("crds", "--check", *arguments)
+        assert outcome.stderr == ""
+        assert outcome.returncode == 0
+
+
+def test_policies_are_printed_with_what_puts_them_in_force() -> None:
+    found = [
+        (each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(penstock("crds", "--policies").stdout)
+    ]
+    assert found == [
+        (kind, f"recreate.{resource}")
+        for resource in ("streams.penstock.dev", "consumers.penstock.dev")
+        for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    ]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

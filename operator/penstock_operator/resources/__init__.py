@@ -4,6 +4,7 @@ Pure: values in, values out. The models validate manifests; schema.py turns them
 definition.py puts that into a CustomResourceDefinition. Called by the command line, and by both homes.
 """
 
+from penstock_operator.resources.admission import has_policy, policy, policy_file_name, policy_to_yaml
 from penstock_operator.resources.conditions import fact_names
 from penstock_operator.resources.connection import CONNECTION, ConnectionSpec, ConnectionStatus
 from penstock_operator.resources.consumer import CONSUMER, ConsumerSpec
@@ -35,5 +36,9 @@ __all__ = [
     "definition",
     "fact_names",
     "file_name",
+    "has_policy",
+    "policy",
+    "policy_file_name",
+    "policy_to_yaml",
     "to_yaml",
 ]

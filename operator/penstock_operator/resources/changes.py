@@ -1,7 +1,8 @@
 """What cannot change in a Stream or Consumer: said when somebody tries, instead of much later by the server.
 
 Made from what the server's tables know of each field. A change that the server cannot make is not refused where
-management.immutableChange is Recreate: then the planner asks for the annotation, which CEL cannot see.
+management.immutableChange is Recreate: then a policy (admission.py) and the planner ask for the annotation, which a
+rule of a definition cannot see.
 """
 
 from collections.abc import Callable, Mapping
@@ -66,6 +67,7 @@ def _unless_recreated(sentence: str, cel: str, holds: Callable[[Any, Any], bool]
         f"{sentence}{_ELSE}.",
         f"self.management.immutableChange == '{_RECREATE}' || {cel}",
         lambda new, old: new.management.immutable_change == _RECREATE or holds(new, old),
+        ChangeRule(sentence, cel, holds),
     )
 
 
@@ -74,8 +76,8 @@ def _set_for_good(each: Counterpart) -> ChangeRule:
         f"{each.alias} is set at creation, for good: set it back",
         f"{_cel_value(each, 'self')} == {_cel_value(each, 'oldSelf')}"
         if _has_value(each)
-        else f"(has(self.{each.alias}) ? has(oldSelf.{each.alias}) && self.{each.alias} == oldSelf.{each.alias}"
-        f" : !has(oldSelf.{each.alias}))",
+        else f"(has(self.{each.alias}) ? has(oldSelf.{each.alias})"
+        f" && {_cel_given(each, 'self')} == {_cel_given(each, 'oldSelf')} : !has(oldSelf.{each.alias}))",
         lambda new, old: _comparable(each, old) == _comparable(each, new),
     )
 
@@ -91,6 +93,12 @@ def _cel_value(each: Counterpart, self: str) -> str:
         return written
     absent = "[]" if isinstance(each.default, list) else str(each.server.default).lower()
     return f"(has({written}) ? {written} : {absent})"
+
+
+def _cel_given(each: Counterpart, self: str) -> str:
+    """Return what compares equal if it means the same: a policy sees a time as it is written."""
+    written = f"{self}.{each.alias}"
+    return f"timestamp({written})" if isinstance(each.server.type, values.Time) else written
 
 
 def _comparable(each: Counterpart, part: Any) -> object:  # noqa: ANN401 - any part

@@ -54,6 +54,8 @@ class ChangeRule:
     sentence: str
     cel: str
     holds: Callable[[Any, Any], bool]
+    unless_recreated: "ChangeRule | None" = None
+    """What holds unless the object is made anew: a policy asks for it where nobody has allowed that (admission.py)."""
 
 
 def validations(rules: Sequence[Rule | ChangeRule]) -> list[dict[str, str]]:

@@ -4,6 +4,7 @@ Knows how objects are created and replaced, for show or in earnest. Does not kno
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from kubernetes import config
@@ -26,7 +27,8 @@ class RefusedError(Exception):
 class Judge:
     """Asks the API server. What is created in earnest has the name that the caller gives it."""
 
-    def __init__(self, plane: Access) -> None:
+    def __init__(self, plane: Access, namespace: str = NAMESPACE) -> None:
+        self._namespace = namespace
         client: ApiClient = config.new_client_from_config(str(plane.kubeconfig))  # type: ignore[no-untyped-call]
         self._objects = CustomObjectsApi(client)
 
@@ -39,16 +41,19 @@ class Judge:
     def create(self, kind: Kind, spec: Json, name: str) -> None:
         self._asked(self._objects.create_namespaced_custom_object, kind, [], _manifest(kind, spec, name))
 
-    def kept_after_change(self, kind: Kind, spec: Json, name: str) -> Json:
+    def kept_after_change(
+        self, kind: Kind, spec: Json, name: str, annotations: Mapping[str, str] | None = None
+    ) -> Json:
         """Return the spec that would be kept if it took the place of the one that was created."""
-        there: Any = self._objects.get_namespaced_custom_object(GROUP, VERSION, NAMESPACE, kind.plural, name)
-        changed = {**there, "spec": spec}
+        there: Any = self._objects.get_namespaced_custom_object(GROUP, VERSION, self._namespace, kind.plural, name)
+        metadata = {**there["metadata"], "annotations": dict(annotations or {})}
+        changed = {**there, "metadata": metadata, "spec": spec}
         return self._asked(self._objects.replace_namespaced_custom_object, kind, [name], changed, dry_run="All")
 
-    @staticmethod
-    def _asked(request: Any, kind: Kind, names: list[str], manifest: Json, **how: str) -> Json:  # noqa: ANN401 - a method of the client
+    def _asked(self, request: Any, kind: Kind, names: list[str], manifest: Json, **how: str) -> Json:  # noqa: ANN401 - a method of the client
+        where = (GROUP, VERSION, self._namespace, kind.plural, *names)
         try:
-            answer = request(GROUP, VERSION, NAMESPACE, kind.plural, *names, manifest, field_validation="Strict", **how)
+            answer = request(*where, manifest, field_validation="Strict", **how)
         except ApiException as refusal:
             if refusal.status not in REFUSALS:
                 raise
