@@ -18,7 +18,7 @@ from penstock_operator.cli.sources import Sources, source_options
 from penstock_operator.cli.tables import Column
 from penstock_operator.cli.widths import cut, printable
 from penstock_operator.plan.dead_letters import FIELDS, Condition, ConditionError, DeadLetter, condition
-from penstock_operator.services.nats.dead_letters import DeadLetters, Found, Outcome, cannot_replay
+from penstock_operator.services.nats.dead_letters import CannotReplayError, DeadLetters, Found, Outcome, cannot_replay
 
 COLUMNS = (
     Column("GROUP"),
@@ -299,6 +299,8 @@ def replay(
         progress = Progress("Replayed", await letters.count() if not sequences else len(sequences))
         try:
             return await letters.replay(selection.letters(letters), progress.at)
+        except CannotReplayError as problem:
+            raise click.ClickException(str(problem)) from problem
         finally:
             progress.end()
 

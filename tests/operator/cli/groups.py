@@ -36,6 +36,10 @@ class Shop:
     async def dead(self, verb: str, *arguments: str | Path) -> Result:
         return await self.run("dead", verb, *arguments)
 
+    async def letters(self) -> int:
+        """Return how many dead letters there are."""
+        return (await self.work.js.streams.info(self.work.dead)).state.messages
+
     @asynccontextmanager
     async def holding(self, messages: int) -> AsyncIterator["Held"]:
         """Have a worker run a batch of so many messages, which ends when it is let go."""

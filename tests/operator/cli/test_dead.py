@@ -1,7 +1,10 @@
 """`penstock dead`: what nobody could process is found, understood, sent again exactly as it was, or thrown away."""
 
+import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +13,10 @@ from penstock_operator.plan.dead_letters import dead_letter, replay_id
 from tests.operator.cli.commands import Declared, penstock
 from tests.operator.cli.groups import Shop, broken, shop
 from tests.testbed.nats.server import NatsServer
+from tests.worker.engine.working import PATIENCE_SECONDS, PAUSE_SECONDS
+
+PENSTOCK = str(Path(sys.executable).with_name("penstock"))
+MANY = 3000
 
 
 @pytest.fixture
@@ -90,7 +97,32 @@ async def test_a_replay_that_was_interrupted_before_letters_were_removed_sends_n
     outcome = await orders.dead("replay", "--all")
     assert "1 of them had been sent before" in outcome.stderr
     assert (await orders.work.js.streams.info(orders.work.stream)).state.messages == 2, "the message, and one replay"
-    assert (await orders.work.js.streams.info(orders.work.dead)).state.messages == 0
+    assert await orders.letters() == 0
+
+
+async def test_a_replay_that_is_killed_and_repeated_sends_each_message_once(orders: Shop) -> None:
+    await orders.bury(*(b"%d" % number for number in range(MANY)))
+    command = [PENSTOCK, "dead", "replay", "--all", "-f", str(orders.declared.folder)]
+    replaying = await asyncio.create_subprocess_exec(*command)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            if await orders.letters() < MANY:
+                break
+            await asyncio.sleep(PAUSE_SECONDS)
+    replaying.kill()
+    await replaying.wait()
+    left = await orders.letters()
+    assert (await orders.dead("replay", "--all")).stdout.startswith(f"{left:,} replayed")
+    sent = [message.data async for message in orders.work.js.direct.read(orders.work.stream, start_sequence=MANY + 1)]
+    assert sorted(map(int, sent)) == list(range(MANY))
+
+
+async def test_nothing_is_replayed_that_would_stay_a_dead_letter_as_well(orders: Shop) -> None:
+    await orders.bury(b"1")
+    await orders.work.js.streams.modify(orders.work.dead, lambda config: {**config, "deny_delete": True})
+    outcome = await orders.dead("replay", "--all")
+    assert (outcome.exit_code, "lets nobody remove messages" in outcome.stderr) == (1, True)
+    assert (await orders.work.js.streams.info(orders.work.stream)).state.messages == 1
 
 
 async def test_a_letter_whose_subject_no_stream_takes_any_more_stays(orders: Shop) -> None:
@@ -100,14 +132,14 @@ async def test_a_letter_whose_subject_no_stream_takes_any_more_stays(orders: Sho
     assert outcome.exit_code == 1
     assert f"1: No stream takes its subject {orders.work.stream}.eu any more" in outcome.stderr
     assert "1 could not be replayed, and stay dead letters." in outcome.stderr
-    assert (await orders.work.js.streams.info(orders.work.dead)).state.messages == 1
+    assert await orders.letters() == 1
 
 
 async def test_a_dry_run_says_what_would_be_sent_and_sends_nothing(orders: Shop) -> None:
     await orders.bury(b"1", subject="eu")
     outcome = await orders.dead("replay", "--all", "--dry-run")
     assert outcome.stdout == f"1: to {orders.work.stream}.eu\n"
-    assert (await orders.work.js.streams.info(orders.work.dead)).state.messages == 1
+    assert await orders.letters() == 1
 
 
 async def test_letters_of_a_stream_without_direct_gets_are_read_all_the_same(orders: Shop) -> None:
@@ -125,13 +157,13 @@ async def test_letters_of_other_groups_in_the_same_stream_are_left_alone(orders:
     assert len((await orders.data("dead", "list"))["deadLetters"]) == 1
     assert (await orders.dead("show", "2")).exit_code == 1
     assert (await orders.dead("discard", "--all", "--yes")).stdout == "1 thrown away.\n"
-    assert (await orders.work.js.streams.info(orders.work.dead)).state.messages == 1
+    assert await orders.letters() == 1
 
 
 async def test_letters_are_thrown_away_after_a_question(orders: Shop) -> None:
     await orders.bury(b"1", b"2")
     assert (await orders.dead("discard", "1")).exit_code == 1, "nobody said yes"
-    assert (await orders.work.js.streams.info(orders.work.dead)).state.messages == 2
+    assert await orders.letters() == 2
     assert (await orders.dead("discard", "1", "--yes")).stdout == "1 thrown away.\n"
     assert [each["sequence"] for each in (await orders.data("dead", "list"))["deadLetters"]] == [2]
 

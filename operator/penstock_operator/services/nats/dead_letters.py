@@ -135,6 +135,7 @@ class DeadLetters:
 
         `told` is called with how many there were so far.
         """
+        await self._check_removal()
         outcome = Outcome()
         async with self._jetstream.publisher(max_in_flight=AT_ONCE, timeout_seconds=PUBLISH_SECONDS) as publisher:
             async for some in _in_bunches(letters, AT_ONCE):
@@ -171,6 +172,18 @@ class DeadLetters:
         message_id = replay_id(self.stream, letter)
         return await publisher.submit(letter.subject, found.data, headers=letter.headers, message_id=message_id)
 
+    async def _check_removal(self) -> None:
+        """Refuse to send what would stay a dead letter as well."""
+        try:
+            config = (await self._jetstream.streams.info(self.stream)).config
+        except MissingError:
+            return
+        if config.get("deny_delete") or config.get("sealed"):
+            raise CannotReplayError(
+                f"Stream {self.stream} lets nobody remove messages (denyDelete, sealed): each would stay dead, "
+                "and might be replayed again and again."
+            )
+
     async def remove(self, sequences: Sequence[int], *, erase: bool = True) -> None:
         """Remove letters; those that are gone already are as good."""
         gate = asyncio.Semaphore(REMOVED_AT_ONCE)
@@ -184,7 +197,7 @@ class DeadLetters:
 
 
 class CannotReplayError(Exception):
-    """A message cannot be sent as it was. The text says why."""
+    """Messages cannot be sent as they were, or not without being there twice then. The text says why."""
 
 
 def cannot_replay(letter: DeadLetter) -> str | None:
