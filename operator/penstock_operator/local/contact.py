@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from penstock_jetstream import Connection, ConsumerInfo, JetStream
-from penstock_jetstream.core.tokens import as_token
 from penstock_jetstream.errors import JetStreamError, MissingError
 from penstock_operator.plan.group_places import GroupPlace
 from penstock_operator.services.nats.material import Material
+from penstock_operator.services.nats.workers import subject_of
 
 ANSWER_SECONDS = 2.0
-SERVICE = "penstock.worker"
 
 T = TypeVar("T")
 
@@ -56,7 +55,7 @@ class Contact:
 
     async def status(self, group: str, worker: str) -> dict[str, Any] | None:
         """Return how a worker stands, in its own words."""
-        subject = ".".join((SERVICE, as_token(group), as_token(worker), "status"))
+        subject = subject_of(group, "status", worker=worker)
         reply = await self._answer(self.connection.request(subject, timeout_seconds=ANSWER_SECONDS))
         if reply is None:
             return None

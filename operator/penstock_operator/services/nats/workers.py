@@ -22,9 +22,9 @@ NO_RESPONDERS = b"NATS/1.0 503"
 Status = Mapping[str, Any]
 
 
-def subject_of(group: str, endpoint: str) -> str:
-    """Return where all workers of a group are asked."""
-    return f"{PREFIX}.{as_token(group)}.{endpoint}"
+def subject_of(group: str, endpoint: str, *, worker: str | None = None) -> str:
+    """Return where all workers of a group are asked, or one of them."""
+    return ".".join((PREFIX, as_token(group), *([] if worker is None else [as_token(worker)]), endpoint))
 
 
 async def statuses(connection: Connection, group: str) -> list[Status]:
