@@ -86,6 +86,13 @@ class Broker:
         words = ["--create", "--topic", name, "--partitions", str(PARTITIONS)]
         self._run("org.apache.kafka.tools.TopicCommand", *words, "--bootstrap-server", self.servers)
 
+    def publisher(self, topic: str, file: Path, messages: int, rate: int) -> Program:
+        """Return a program that publishes lines of a file, picked by chance, at a steady rate."""
+        words = ["--topic", topic, "--num-records", str(messages), "--throughput", str(rate)]
+        words += ["--payload-file", str(file), "--producer-props", f"bootstrap.servers={self.servers}", "linger.ms=0"]
+        command = [*self._java, "org.apache.kafka.tools.ProducerPerformance", *words]
+        return Program(f"publisher-{topic}", command, self._folder)
+
     def _run(self, *words: str) -> None:
         ended = subprocess.run([*self._java, *words], check=False, capture_output=True, text=True)
         if ended.returncode:

@@ -4,6 +4,7 @@ Two batches run at once, and Spark's appends of files to one folder must not: on
 under way, without a word. So each batch has a place of its own, as users are told to write files.
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -15,6 +16,13 @@ from penstock_worker.api import Batch
 
 def process(df: DataFrame, batch: Batch) -> None:
     totals(df, df.data.cast("string")).write.parquet(batch.path(str(_folder(batch))))
+
+
+def process_and_note(df: DataFrame, batch: Batch) -> None:
+    """Note beside the folder which messages are in which batch."""
+    process(df, batch)
+    with _folder(batch).with_suffix(".notes").open("a") as notes:
+        notes.write(json.dumps([batch.id, batch.ranges]) + "\n")
 
 
 def _folder(batch: Batch) -> Path:

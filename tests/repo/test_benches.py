@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from bench import pipeline
+from bench import latency, pipeline
 from bench.running.messages import payloads
-from bench.running.peers.kafka import lasted
+from bench.running.peers.kafka import lasted, written_at
 from bench.running.runs import Run
 
 
@@ -42,6 +42,33 @@ def test_the_pipelines_table_has_a_row_for_each_contender_and_size_and_a_dash_wh
     assert kafka.split() == ["kafka", "100,000", "45", "45", "1000.0", "-", "2000.0"]
 
 
+def test_latencies_are_told_without_those_of_messages_published_before_all_was_warm() -> None:
+    cold = [(second, second + 100.0) for second in range(latency.WARM_SECONDS)]
+    warm = [
+        (latency.WARM_SECONDS + number / 10, latency.WARM_SECONDS + number / 10 + 0.001 * number)
+        for number in range(100)
+    ]
+    found = latency.spread([(float(at), written) for at, written in (*cold, *warm)])
+    assert {percent: round(value) for percent, value in found.percentiles.items()} == {50: 50, 90: 90, 99: 99}
+    assert found.most == pytest.approx(99)
+
+
+def test_a_message_was_published_when_its_publisher_says_and_written_with_its_batch() -> None:
+    sent_at = [1.0, 2.0, 3.0, 4.0]
+    notes = [(5.0, [(1, 1), (3, 3)]), (6.0, [(2, 2), (4, 4)])]
+    assert sorted(latency.times(sent_at, notes)) == [(1, 5), (2, 6), (3, 5), (4, 6)]
+
+
+def test_the_latencys_line_has_the_peers_latency_over_ours() -> None:
+    def one(p50: float, p99: float) -> latency.Spread:
+        return latency.Spread({50: p50, 90: p99, 99: p99}, p99)
+
+    line = json.loads(latency.final_line({"ours": [one(100, 300), one(90, 400)], "kafka": [one(300, 600)]}))
+    assert line["ratio"] == {"kafka": 3, "kafka_p99": 2}
+    assert line["ours"]["best_ms"] == {"p50": 100, "p90": 300, "p99": 300, "max": 300}
+    assert line["ours"]["median_ms"]["p50"] == 95
+
+
 PROGRESS = [
     {"numInputRows": 0, "timestamp": "2026-01-01T00:00:00.000Z", "durationMs": {"triggerExecution": 900}},
     {
@@ -63,6 +90,11 @@ PROGRESS = [
 
 def test_kafkas_clock_runs_from_the_start_of_its_first_batch_to_the_end_of_its_last() -> None:
     assert lasted(PROGRESS) == pytest.approx(1.75)
+
+
+def test_a_message_in_kafka_was_written_with_the_batch_that_has_its_offset() -> None:
+    written = written_at(PROGRESS[1:], {0: 10.0, 1: 20.0}, "t")
+    assert written == {(0, 0): 10, (0, 1): 10, (1, 0): 10, (1, 1): 20}
 
 
 def test_messages_are_the_same_whenever_they_are_made_and_of_about_185_bytes() -> None:

@@ -6,7 +6,8 @@ each: the start of a query is not in it.
 
 import json
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from bench.running.peers.session import session
 
 PROGRESS_KEPT = "100000"
 MILLISECONDS = 1000
+LOOK_SECONDS = 0.1
 
 
 class Peer:
@@ -38,6 +40,33 @@ class Peer:
         query.awaitTermination()
         return {"seconds": lasted([json.loads(each.json) for each in query.recentProgress])}
 
+    def follow(self, topic: str, into: str) -> None:
+        """Begin to process whatever comes, each batch as soon as the one before is done."""
+        self._done = done = dict[int, float]()
+
+        def process(frame: Any, number: int) -> None:  # noqa: ANN401 - pyspark's DataFrame
+            _job(frame, into)
+            done[number] = time.time()
+
+        self._query = self._writing(self._reading(topic), process).trigger(processingTime="0 seconds").start()
+
+    def followed(self, topic: str, messages: int) -> list[tuple[float, float]]:
+        """Wait until so many are processed, and return when each was published and when it was written."""
+        while (len(batches := self._batches()) == 0) or sum(each["numInputRows"] for each in batches) < messages:
+            if self._query.exception() is not None:
+                raise RuntimeError("The query failed.") from self._query.exception()
+            time.sleep(LOOK_SECONDS)
+        self._query.stop()
+        written = written_at(batches, self._done, topic)
+        options = {"kafka.bootstrap.servers": self._servers, "subscribe": topic}
+        published = self._spark.read.format("kafka").options(**options).load()
+        rows = published.select("partition", "offset", f.col("timestamp").cast("double").alias("at")).collect()
+        return [(row["at"], written[row["partition"], row["offset"]]) for row in rows]
+
+    def _batches(self) -> list[dict[str, Any]]:
+        told = [json.loads(each.json) for each in self._query.recentProgress]
+        return [each for each in told if each["numInputRows"]]
+
     def _writing(self, reading: Any, process: Callable[[Any, int], None]) -> Any:  # noqa: ANN401 - pyspark's
         checkpoint = tempfile.mkdtemp(dir=self._folder)
         return reading.load().writeStream.foreachBatch(process).option("checkpointLocation", checkpoint)
@@ -49,6 +78,18 @@ class Peer:
 
 def _job(frame: Any, into: str) -> None:  # noqa: ANN401 - pyspark's DataFrame
     append_totals(frame, f.col("value").cast("string"), into)
+
+
+def written_at(batches: list[dict[str, Any]], done: Mapping[int, float], topic: str) -> dict[tuple[int, int], float]:
+    """Return when each message, named by its partition and offset, was written."""
+    written = {}
+    for each in batches:
+        (source,) = each["sources"]
+        before = (source["startOffset"] or {}).get(topic, {})
+        for partition, end in source["endOffset"][topic].items():
+            for offset in range(before.get(partition, 0), end):
+                written[int(partition), offset] = done[each["batchId"]]
+    return written
 
 
 def lasted(progress: list[dict[str, Any]]) -> float:
