@@ -18,23 +18,35 @@ LEAST_EVENTS = 3
 """So many events are kept where rows are scarce."""
 ROWS_OF_GROUPS = 8
 """Groups have these before there is an event, and half of what is above them."""
-MOST_EVENTS = 10
-"""Where they are not."""
+LAST_EVENTS = 10
+"""So many stay to be read in the end."""
 
 
-def screen(
-    snapshot: Snapshot, *, columns: int, rows: int | None, colour: bool, zone: tzinfo | None = None
-) -> list[str]:
-    """Return the lines to show, all of them if `rows` is None; times are told in the zone, or in this machine's."""
-    connections, streams, groups = sections(snapshot, columns)
-    events = [event_lines(each, columns, zone) for each in snapshot.events[-MOST_EVENTS:]]
-    parts = (
-        (connections.lines, streams.lines, groups.lines, list(chain.from_iterable(events)))
-        if rows is None
-        else _shared_out(rows - 1, connections, streams, groups, events)
-    )
-    laid_out = [_header(snapshot, columns, zone), *chain.from_iterable([EMPTY, *part] for part in parts if part)]
-    return [painted(each, columns, colour=colour) for each in laid_out[:rows]]
+def screen(snapshot: Snapshot, *, columns: int, rows: int, colour: bool, zone: tzinfo | None = None) -> list[str]:
+    """Return the lines to show; times are told in the zone, or in that of this machine."""
+    events = [event_lines(each, columns, zone) for each in snapshot.events[-rows:]]
+    told = Piece(printable(snapshot.state), Style.WARNING) if snapshot.state else Piece("Ctrl-C ends it.", Style.QUIET)
+    left = (Piece("Penstock", Style.STRONG), Piece(f", up for {_lasting(snapshot)}. ", Style.QUIET), told)
+    header = apart(left, line(clock(snapshot.at, zone), Style.QUIET), columns)
+    parts = _shared_out(rows - 1, *sections(snapshot, columns), events)
+    return [painted(each, columns, colour=colour) for each in _below(header, parts)[:rows]]
+
+
+def last_screen(snapshot: Snapshot, *, columns: int, colour: bool, zone: tzinfo | None = None) -> list[str]:
+    """Return what is left to be read when everything has ended: what became of groups, and what happened last."""
+    _, _, groups = sections(snapshot, columns)
+    events = [event_lines(each, columns, zone) for each in snapshot.events[-LAST_EVENTS:]]
+    header = (Piece("Penstock has ended.", Style.STRONG), Piece(f" It was up for {_lasting(snapshot)}.", Style.QUIET))
+    parts = (groups.lines, list(chain.from_iterable(events)))
+    return [painted(each, columns, colour=colour) for each in _below(header, parts)]
+
+
+def _below(header: Line, parts: Sequence[list[Line]]) -> list[Line]:
+    return [header, *chain.from_iterable([EMPTY, *part] for part in parts if part)]
+
+
+def _lasting(snapshot: Snapshot) -> str:
+    return human.duration((snapshot.at - snapshot.started).total_seconds())
 
 
 def _shared_out(
@@ -64,10 +76,3 @@ def _latest(events: Sequence[list[Line]], rows: int) -> list[Line]:
             break
         shown = [*event, *shown]
     return shown
-
-
-def _header(snapshot: Snapshot, columns: int, zone: tzinfo | None) -> Line:
-    told = Piece(printable(snapshot.state), Style.WARNING) if snapshot.state else Piece("Ctrl-C ends it.", Style.QUIET)
-    lasting = human.duration((snapshot.at - snapshot.started).total_seconds())
-    left = (Piece("Penstock", Style.STRONG), Piece(f", up for {lasting}. ", Style.QUIET), told)
-    return apart(left, line(clock(snapshot.at, zone), Style.QUIET), columns)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from penstock_operator.cli.plain_lines import PlainLines
-from penstock_operator.cli.screen import screen
+from penstock_operator.cli.screen import last_screen, screen
 from penstock_operator.local.snapshot import Snapshot
 
 Show = Callable[[Snapshot], None]
@@ -99,7 +99,7 @@ class _Terminal:
 
     def _print_last(self) -> None:
         if self._last is not None and not self._is_gone:
-            lines = screen(self._last, columns=self._size().columns, rows=None, colour=self._colour)
+            lines = last_screen(self._last, columns=self._size().columns, colour=self._colour)
             self._send("".join(f"{line}\n" for line in lines))
 
     def _draw(self, snapshot: Snapshot) -> None:

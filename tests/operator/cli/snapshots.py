@@ -34,7 +34,7 @@ ORDERS = GroupShown(
     settled=1_203_000,
     workers=WorkersShown(ready=2, running=3, desired=3),
     dead_letters=3,
-    scaling="pending 120 412 (2 batches), held 20 000: 2 → 3",
+    scaling="pending 120,412 (2 batches), held 20,000: 2 → 3",
 )
 BROKEN = GroupShown(
     namespace="default",

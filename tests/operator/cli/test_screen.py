@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock_operator.cli.screen import screen
+from penstock_operator.cli.screen import last_screen, screen
 from penstock_operator.cli.widths import width
 from penstock_operator.local.snapshot import Level, Phase, Snapshot
 from tests.operator.cli.snapshots import BROKEN, EVENTS, NOW, ORDERS, SNAPSHOT, STARTED
 
 
-def shown(snapshot: Snapshot = SNAPSHOT, *, columns: int = 110, rows: int | None = 30) -> list[str]:
+def shown(snapshot: Snapshot = SNAPSHOT, *, columns: int = 110, rows: int = 30) -> list[str]:
     return screen(snapshot, columns=columns, rows=rows, colour=False, zone=UTC)
 
 
@@ -31,7 +31,7 @@ def test_everything_is_seen_at_a_glance() -> None:
         "",
         "GROUP    STATE      WORKERS     PENDING   UNACKED   IN FLIGHT     MSG/S     SETTLED   DEAD   BATCHES",
         "orders   Working        2/3     120,412    20,000           2    43,120   1,203,000      3   41 ok, 1 data",
-        "  pending 120 412 (2 batches), held 20 000: 2 → 3",
+        "  pending 120,412 (2 batches), held 20,000: 2 → 3",
         "enrich   Failed         0/0           -         -           0         -           0      -   -",
         "  enrich.py:12: NameError: name 'custmers' is not defined. Correct it: it is read again when it is saved.",
         "",
@@ -77,8 +77,18 @@ def test_where_rows_are_very_few_groups_are_what_stays() -> None:
 
 def test_the_latest_events_fill_what_is_left() -> None:
     many = tuple(replace(EVENTS[0], at=STARTED + timedelta(seconds=number)) for number in range(100))
-    assert len([line for line in shown(replace(SNAPSHOT, events=many)) if "was started" in line]) == 10
-    assert any(line.startswith("12:01:39") for line in shown(replace(SNAPSHOT, events=many), rows=12))
+    lines = shown(replace(SNAPSHOT, events=many), rows=50)
+    assert (len(lines), lines[-1][:8]) == (50, "12:01:39")
+    assert shown(replace(SNAPSHOT, events=many), rows=12)[-1].startswith("12:01:39")
+
+
+def test_in_the_end_it_is_said_what_became_of_groups_and_what_happened_last() -> None:
+    many = tuple(replace(EVENTS[0], at=STARTED + timedelta(seconds=number)) for number in range(100))
+    lines = last_screen(replace(SNAPSHOT, events=many, state="Stopping."), columns=110, colour=False, zone=UTC)
+    assert lines[0] == "Penstock has ended. It was up for 83s."
+    assert lines[2].startswith("GROUP")
+    assert not any(line.startswith(("STREAM", "CONNECTION")) for line in lines)
+    assert len([line for line in lines if "was started" in line]) == 10
 
 
 def test_what_up_itself_is_doing_stands_at_the_top() -> None:
@@ -105,13 +115,13 @@ texts = st.text(max_size=40) | st.sampled_from(("注文", "e\u0301" * 9, "\x1b[3
 
 @given(
     columns=st.integers(1, 160),
-    rows=st.integers(1, 40) | st.none(),
+    rows=st.integers(1, 40),
     names=st.lists(texts, max_size=8),
     message=texts,
     levels=st.tuples(st.sampled_from(Phase), st.sampled_from(Level)),
 )
 def test_no_line_is_wider_nor_lower_than_the_terminal_whatever_it_shows(
-    columns: int, rows: int | None, names: list[str], message: str, levels: tuple[Phase, Level]
+    columns: int, rows: int, names: list[str], message: str, levels: tuple[Phase, Level]
 ) -> None:
     phase, level = levels
     snapshot = replace(
@@ -123,9 +133,10 @@ def test_no_line_is_wider_nor_lower_than_the_terminal_whatever_it_shows(
         state=message,
     )
     lines = screen(snapshot, columns=columns, rows=rows, colour=False, zone=UTC)
-    assert all(width(line) <= columns for line in lines)
-    assert not any("\x1b" in line or "\n" in line or "\r" in line for line in lines)
-    assert rows is None or len(lines) <= rows
+    assert len(lines) <= rows
+    for line in (*lines, *last_screen(snapshot, columns=columns, colour=False, zone=UTC)):
+        assert width(line) <= columns
+        assert not set("\x1b\n\r") & set(line)
 
 
 @pytest.mark.parametrize("phase", Phase)

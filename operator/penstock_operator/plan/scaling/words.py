@@ -24,7 +24,7 @@ BECAUSE = {
 
 
 def sentence(why: Why, seen: Observation, limits: Limits, workers: int) -> str:
-    """Say it: "pending 48 210, 5 batches waiting, 2 held → 4 workers"."""
+    """Say it: "pending 48,210, 5 batches waiting, 2 held → 4 workers"."""
     because = BECAUSE[why].format(
         idle=limits.idle,
         minimum=limits.min_workers,
@@ -43,8 +43,4 @@ def _facts(seen: Observation, limits: Limits) -> str:
     batches = math.ceil(seen.reading.pending / limits.batch)
     waiting = f" ({batches} {'batch' if batches == 1 else 'batches'})" if batches else ""
     silent = f", {seen.unheard} silent" if seen.unheard else ""
-    return f"pending {_spaced(seen.reading.pending)}{waiting}, held {_spaced(seen.held)}{silent}"
-
-
-def _spaced(number: int) -> str:
-    return f"{number:,}".replace(",", " ")
+    return f"pending {seen.reading.pending:,}{waiting}, held {seen.held:,}{silent}"

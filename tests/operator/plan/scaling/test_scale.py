@@ -49,7 +49,7 @@ def test_one_message_wakes_one_worker_at_once() -> None:
 def test_there_are_as_many_as_are_done_with_what_waits_in_the_wanted_time() -> None:
     decision = decide(seen(pending=90_000, workers=1))
     assert decision.workers == 6, "500 messages a second each, 30 s: 15 000 for each"
-    assert decision.words == "pending 90 000 (90 batches), held 0: 1 → 6"
+    assert decision.words == "pending 90,000 (90 batches), held 0: 1 → 6"
 
 
 def test_messages_of_a_worker_that_is_gone_wait_too() -> None:
