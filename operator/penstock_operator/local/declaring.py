@@ -4,6 +4,7 @@ Knows where each of these is here. What a worker is told follows in plan.worker_
 in a sentence what keeps a group from being run.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from penstock_operator.plan.group_places import GroupPlace, group_place
 from penstock_operator.plan.surroundings import Waiting
 from penstock_operator.plan.worker_settings import WorkerPlace, secret_keys, worker_settings
 from penstock_operator.resources import ConnectionSpec, ConsumerSpec, QueueGroupSpec
+
+JAVA = "java"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ class Declaring:
             servers=tuple(found.connection.servers),
             secret_files={(secret, key): str(folder / "secrets" / secret / key) for secret, key in keys},
             grace_seconds=self.grace_seconds,
+            java_archives=str(cache_folder() / JAVA),
         )
 
     async def _write_secret(self, group: Identity, secret: str, key: str, file: Path) -> None:
@@ -100,6 +104,11 @@ class Declaring:
         if data is None or key not in data:
             raise CannotRunError(f"Secret {group.namespace}/{secret} with the key {key} is not there.")
         write_privately(file, data[key])
+
+
+def cache_folder() -> Path:
+    """Return where things are kept that can be made anew, for all homes of a user."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
 
 
 def write_privately(file: Path, data: bytes) -> None:

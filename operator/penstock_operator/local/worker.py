@@ -23,6 +23,8 @@ DONE, UNFIT, CODE_STOPPED = 0, 2, 3
 """Exit codes of the engine after which another start is of no use; the last two need somebody who changes something."""
 SPARE_SECONDS = 10.0
 """After its grace, for what a process does last."""
+JVM_SECONDS = 45.0
+"""For a driver that has nothing to do any more: its JVM may leave an archive of its classes for the next start."""
 TAIL_BYTES = 64 << 10
 
 
@@ -106,7 +108,7 @@ class Worker:
                 await first_of(driving, pulling, self._told_to_end.wait())
                 await self.engine.end(self.settings["engine"]["grace_seconds"] + SPARE_SECONDS)
             self.stage = Stage.ENDING
-            await self.driver.end(SPARE_SECONDS)
+            await self.driver.end(JVM_SECONDS)
         self.stage = Stage.ENDED
 
     def end(self) -> None:

@@ -29,6 +29,8 @@ class WorkerPlace:
     """Where each value of a Secret is that the Connection or Spark names, by the Secret's name and the key."""
     grace_seconds: float = 25
     probes: str | None = None
+    java_archives: str | None = None
+    """Where archives of Java's classes are kept from one start of Spark to the next."""
 
 
 def worker_settings(
@@ -58,6 +60,7 @@ def worker_settings(
             "conf": dict(spec.spark.conf),
             "in_flight": spec.batch.in_flight,
             "work_folder": worker.work_folder,
+            "java_archives": worker.java_archives,
         },
     }
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock_worker.driver.entrypoint import Code, EntrypointError, unload
-from penstock_worker.spark.contract import Seat, Spark
+from penstock_worker.spark.contract import END_SECONDS, Seat, Spark
 from penstock_worker.spark.problems import CannotStartError, LostError
 
 log = logging.getLogger(__name__)
 
-END_SECONDS = 10.0
 WATCH_SECONDS = 1.0
 """Between two looks at a Spark that nobody complains of."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
@@ -104,7 +103,7 @@ class Keeper:
         """End Spark."""
         self._is_closed.set()
         self._woken.set()
-        self._thread.join(END_SECONDS)
+        self._thread.join(END_SECONDS if self._spark is None else self._spark.end_seconds)
         if self._thread.is_alive():  # it starts a JVM, or the user's module does not come to an end
             self.kill()
 

@@ -75,7 +75,8 @@ class Driver:
         offer_modules(driver.python_path)
         self._runs = Runs()
         self._overseer = Overseer(self._runs, driver.hang_seconds, self._give_up)
-        make = partial(spark_for, driver.master, Path(driver.work_folder).resolve(), driver.conf, token)
+        archives = Path(driver.java_archives) if driver.java_archives else None
+        make = partial(spark_for, driver.master, Path(driver.work_folder).resolve(), driver.conf, token, archives)
         self._keeper = Keeper(make, partial(_load, driver), self._overseer, self._give_up)
         self._slots = Slots(driver.in_flight, self._runs, self._keeper)
         self._service = DriverService(driver.entrypoint, shown(driver.master), self._runs, self._keeper, self._end_anew)

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from penstock_worker.spark.contract import Spark
 
 
-def spark_for(url: str, folder: Path, conf: Mapping[str, str], token: str | None = None) -> "Spark":
-    """Return the Spark at a URL, not started. The folder is for what it writes besides the user's data."""
+def spark_for(
+    url: str, folder: Path, conf: Mapping[str, str], token: str | None = None, archives: Path | None = None
+) -> "Spark":
+    """Return the Spark at a URL, not started. The folder is for what it writes besides the user's data.
+
+    `archives` is a folder for archives of Java's classes, which outlive it.
+    """
     wanted = "connect" if is_connect(url) else "local"
     if find_spec("pyspark") is None:
         raise CannotStartError(f"pyspark is not installed: pip install 'penstock-worker[{wanted}]'.")
@@ -31,4 +36,4 @@ def spark_for(url: str, folder: Path, conf: Mapping[str, str], token: str | None
         )
     from penstock_worker.spark.classic import ClassicSpark  # noqa: PLC0415 - see above
 
-    return ClassicSpark(url, folder, conf)
+    return ClassicSpark(url, folder, conf, archives)

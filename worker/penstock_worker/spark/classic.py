@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock_worker.spark import defaults, master
+from penstock_worker.spark.contract import END_SECONDS
 from penstock_worker.spark.facts import first_line
 from penstock_worker.spark.jvm import Jvm
 from penstock_worker.spark.problems import CannotStartError, LostError
@@ -55,10 +56,10 @@ class ClassicSeat:
 class ClassicSpark:
     """Spark in a JVM of our own."""
 
-    def __init__(self, url: str, folder: Path, conf: Mapping[str, str]) -> None:
+    def __init__(self, url: str, folder: Path, conf: Mapping[str, str], archives: Path | None = None) -> None:
         self.name = master.shown(url)
         self.sees_our_modules = master.is_on_this_machine(url)
-        self._url, self._folder, self._conf = url, folder, conf
+        self._url, self._folder, self._conf, self._archives = url, folder, conf, archives
         self._jvm: Jvm | None = None
         self._root: SparkSession | None = None
         self._seats: dict[int, ClassicSeat] = {}
@@ -68,13 +69,17 @@ class ClassicSpark:
         """The JVM's process."""
         return self._jvm.pid if self._jvm else None
 
+    @property
+    def end_seconds(self) -> float:
+        return END_SECONDS + (self._jvm.end_seconds if self._jvm else 0)
+
     def start(self) -> None:
         self.close()
         for variable in ELSEWHERE:
             os.environ.pop(variable, None)
         if self.sees_our_modules:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is whatever python3 is on the PATH
-        self._jvm = Jvm(self._folder, defaults.classic(self._url, self._folder, self._conf))
+        self._jvm = Jvm(self._folder, defaults.classic(self._url, self._folder, self._conf), self._archives)
         self._root = self._first_session(self._jvm)
 
     def seat(self, slot: int) -> ClassicSeat:

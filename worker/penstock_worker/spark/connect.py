@@ -16,6 +16,7 @@ import grpc
 
 from penstock_worker.spark import defaults, master
 from penstock_worker.spark.channel import Channel
+from penstock_worker.spark.contract import END_SECONDS
 from penstock_worker.spark.facts import first_line
 from penstock_worker.spark.problems import CannotStartError, LostError
 from penstock_worker.spark.versions import BROKEN_CALL
@@ -86,6 +87,7 @@ class ConnectSpark:
     """Spark on the first of some servers that answers."""
 
     sees_our_modules = False
+    end_seconds = END_SECONDS
 
     def __init__(self, url: str, token: str | None, conf: Mapping[str, str]) -> None:
         self.name = master.shown(url)

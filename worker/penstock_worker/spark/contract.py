@@ -28,6 +28,10 @@ class Seat(Protocol):
         """Cancel what runs in this session, from another thread. What is begun afterwards is not cancelled."""
 
 
+END_SECONDS = 10.0
+"""What any Spark gets to end in order."""
+
+
 class Spark(Protocol):
     """A Spark that can be started, lost, and started anew."""
 
@@ -35,6 +39,10 @@ class Spark(Protocol):
     """Where it runs, without secrets."""
     sees_our_modules: bool
     """Whether its Python workers can import what this process can."""
+
+    @property
+    def end_seconds(self) -> float:
+        """How long `close` may take."""
 
     def start(self) -> None:
         """Start it, or raise a CannotStartError. It may have been there before: nothing of that is used again."""

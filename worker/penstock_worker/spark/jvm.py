@@ -19,7 +19,9 @@ from typing import IO
 
 import pyspark
 
-from penstock_worker.spark.java import find_java
+from penstock_worker.spark.archive import ENDING_SECONDS, archive
+from penstock_worker.spark.defaults import OPTIONS
+from penstock_worker.spark.java import Java, find_java
 from penstock_worker.spark.problems import CannotStartError
 
 START_SECONDS = 120
@@ -36,10 +38,17 @@ PLAIN = frozenset(map(ord, string.ascii_letters + string.digits + "._-/"))
 class Jvm:
     """One Java process with Spark in it, reached through py4j."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str], archives: Path | None = None) -> None:
+        """`archives` is a folder for archives of classes, if there are to be any."""
+        java = find_java(folder / "java")
+        self._archive = archive(archives, java) if archives is not None else None
+        self._was_archived = self._archive is not None and self._archive.is_there
+        if self._archive is not None:
+            options = " ".join([settings.get(OPTIONS, ""), *self._archive.options()])
+            settings = {**settings, OPTIONS: options.strip()}
         self._connection = folder / "gateway"
         self._said: deque[str] = deque(maxlen=LINES_KEPT)
-        command, environment = _command(folder, settings), _environment(folder, settings, self._connection)
+        command, environment = _command(folder, settings), _environment(folder, settings, self._connection, java)
         # Its end of our pipe closes when we die, however we die: then it ends as well. A session of its own keeps
         # Ctrl-C from it: what runs there is to be finished.
         self._process = process = subprocess.Popen(
@@ -56,6 +65,11 @@ class Jvm:
     def exit_code(self) -> int | None:
         """What it ended with; None while it lives."""
         return self._process.poll()
+
+    @property
+    def end_seconds(self) -> float:
+        """How long its end may take."""
+        return ENDING_SECONDS if self._archive is not None and not self._was_archived else END_SECONDS
 
     def attach(self) -> None:
         """Make it the JVM of this process's pyspark."""
@@ -77,10 +91,12 @@ class Jvm:
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            self._process.wait(END_SECONDS)
+            self._process.wait(self.end_seconds)
         except subprocess.TimeoutExpired:
             self.kill()
         self._relay.join(END_SECONDS)
+        if self._archive is not None:
+            self._archive.keep(is_whole=self.exit_code == 0)
 
     def kill(self) -> None:
         self._process.kill()
@@ -130,13 +146,13 @@ def _escaped(text: str) -> str:
     return "".join(chr(unit) if unit in PLAIN else f"\\u{unit:04x}" for (unit,) in units)
 
 
-def _environment(folder: Path, settings: Mapping[str, str], connection: Path) -> dict[str, str]:
+def _environment(folder: Path, settings: Mapping[str, str], connection: Path, java: Java) -> dict[str, str]:
     (folder / "tmp").mkdir(exist_ok=True)
     host = settings.get("spark.driver.bindAddress")
     return {
         **os.environ,
         **({"SPARK_LOCAL_IP": host} if host else {}),
-        "JAVA_HOME": str(find_java(folder / "java").home),
+        "JAVA_HOME": str(java.home),
         "SPARK_HOME": _spark_home(),
         "SPARK_LOCAL_DIRS": settings.get("spark.local.dir", str(folder / "local")),  # an image may have set another
         "SPARK_CONNECT_MODE": "0",

