@@ -27,6 +27,7 @@ COLUMNS = (
     Column("SIZE", right=True),
     Column("ATTEMPT", right=True),
     Column("LOSSES", right=True),
+    Column("AGE"),
     Column("RUNS FOR"),
     Column("DEADLINE"),
 )
@@ -42,7 +43,7 @@ def batches(group: str | None, sources: Sources, form: Form) -> None:
 
     Running: a driver works on it, and DEADLINE is how long it may go on. Collected: it waits for a driver, or for its
     next attempt. Committed: all is done but for the acknowledgements. LOSSES are how often Spark or a worker was lost
-    over it.
+    over it; AGE is how long ago it was written down, or last changed.
 
     \b
     Examples:
@@ -84,9 +85,15 @@ def _row(of: Group, batch: OpenBatch) -> tuple[str, ...]:
         human.size(batch.bytes),
         str(batch.attempt),
         str(batch.losses),
+        human.duration(_age_seconds(batch)),
         human.duration(batch.running_seconds),
         human.duration(_left(batch)),
     )
+
+
+def _age_seconds(batch: OpenBatch) -> float | None:
+    """Return how long ago it was written down, or last changed."""
+    return None if batch.since is None else round((datetime.now(UTC) - batch.since).total_seconds(), 3)
 
 
 def _left(batch: OpenBatch) -> float | None:
@@ -105,7 +112,7 @@ def _data(of: Group, batch: OpenBatch) -> dict[str, Any]:
         "bytes": batch.bytes,
         "attempt": batch.attempt,
         "losses": batch.losses,
-        "ageSeconds": None if batch.since is None else round((datetime.now(UTC) - batch.since).total_seconds(), 3),
+        "ageSeconds": _age_seconds(batch),
         "runningSeconds": batch.running_seconds,
         "deadlineSeconds": batch.deadline_seconds,
         "ranges": batch.ranges or None,
