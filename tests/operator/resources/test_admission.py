@@ -1,11 +1,12 @@
 """Recreating is allowed by an annotation, or refused when it is applied, in words that name the annotation.
 
-By the policies as they are shipped, on a real API server; they are put in force in one namespace, as other tests share
-the server.
+By the policies as they are shipped, on a real API server. Other tests share the server, and so do other processes that
+run these: each puts policies of its own names in force, in a namespace of its own.
 """
 
 import json
 import re
+import uuid
 from collections.abc import Mapping
 
 import pytest
@@ -17,7 +18,6 @@ from tests.operator.resources.test_rules import BY_NAME, ROWS, changes
 from tests.testbed.kubernetes.access import Access
 from tests.testbed.waiting import wait_until
 
-NAMESPACE = "where-recreating-is-asked-for"
 RECREATE = {"management": {"immutableChange": "Recreate"}}
 IN_FORCE_SECONDS = 60
 ROWS_OF_CHANGES = [
@@ -26,23 +26,23 @@ ROWS_OF_CHANGES = [
     for row in module.CHANGES
     if row not in module.FOR_GOOD
 ]
-pytestmark = pytest.mark.xdist_group("admission policies")  # there is one of each name on the shared server
 every_change = pytest.mark.parametrize(("kind", "row"), ROWS_OF_CHANGES)
 
 
 @pytest.fixture(scope="module")
 def judge(penstock_plane: Access) -> Judge:
-    penstock_plane.kubectl("create", "namespace", NAMESPACE)
+    namespace = f"recreating-{uuid.uuid4().hex[:8]}"
+    penstock_plane.kubectl("create", "namespace", namespace)
     guarded = [kind for kind in KINDS if has_policy(kind)]
     for kind in guarded:
-        documents = policy(kind)
-        for document in documents:
-            if document["kind"].endswith("Binding"):
-                here = {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}}
-                document["spec"]["matchResources"] = {"namespaceSelector": here}
-        items = {"apiVersion": "v1", "kind": "List", "items": documents}
+        shipped, binding = policy(kind)
+        name = f"{shipped['metadata']['name']}.{namespace}"
+        shipped["metadata"]["name"] = binding["metadata"]["name"] = binding["spec"]["policyName"] = name
+        here = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+        binding["spec"]["matchResources"] = {"namespaceSelector": here}
+        items = {"apiVersion": "v1", "kind": "List", "items": [shipped, binding]}
         penstock_plane.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(items))
-    judge = Judge(penstock_plane, NAMESPACE)
+    judge = Judge(penstock_plane, namespace)
     for kind in guarded:
         wait_in_force(judge, kind)
     return judge
