@@ -3,6 +3,7 @@
 Knows the columns and the words. How letters are read and sent again is the matter of services.nats.dead_letters.
 """
 
+from codecs import utf_8_decode
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,6 +37,8 @@ NEWEST = 20
 MOST_SENTENCES = 10
 """Of letters that stay, so many say why; the others are counted."""
 BYTES_OF_A_LINE = 16
+MOST_SHOWN = 16 << 10
+"""Of data, where people look at it."""
 TRACE = "Trace"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -238,13 +241,14 @@ def _described(found: Found) -> list[str]:
         lines += [
             f"  {printable(name)}: {printable(value)}" for name, values in letter.headers.items() for value in values
         ]
-    return [*lines, "", f"Data, {human.size(len(found.data))}", *_readable(found.data)]
+    lines += ["", f"Data, {human.size(len(found.data))}", *_readable(found.data[:MOST_SHOWN])]
+    return [*lines, "  … --raw writes all of it"] if len(found.data) > MOST_SHOWN else lines
 
 
 def _readable(data: bytes) -> list[str]:
     """Return data as text, or as hexadecimal numbers where it is none."""
     try:
-        text = data.decode()
+        text, _ = utf_8_decode(data, "strict", len(data) < MOST_SHOWN)  # the last letter may have been cut in two
     except UnicodeDecodeError:
         return [
             f"  {start:08x}  {part.hex(' '):<{BYTES_OF_A_LINE * 3}} {''.join(map(_letter, part))}"

@@ -58,10 +58,9 @@ def with_groups(sources: Sources, name: str | None, work: Callable[[Sequence[Gro
     """Do something with the group of this name, or with all that there are."""
 
     async def working(home: LocalHome) -> T:
-        places = _places(home.declared, _chosen(home.declared, name), is_one=name is not None)
-        async with _opened(home, {place.connection for place in places.values()}) as opened:
-            groups = [_group(home, sources, identity, place, opened) for identity, place in places.items()]
-            return await work(groups)
+        found = _found(home.declared, _chosen(home.declared, name), is_one=name is not None)
+        async with _opened(home, {each.place.connection for each in found}) as opened:
+            return await work([_group(sources, each, opened[each.place.connection]) for each in found])
 
     try:
         return sources.with_home(working)
@@ -92,41 +91,34 @@ def _chosen(declared: Mapping[Identity, Declared], name: str | None) -> list[Ide
     return groups
 
 
-def _places(
-    declared: Mapping[Identity, Declared], chosen: Sequence[Identity], *, is_one: bool
-) -> dict[Identity, GroupPlace]:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    identity: Identity
+    spec: QueueGroupSpec
+    place: GroupPlace
+
+
+def _found(declared: Mapping[Identity, Declared], chosen: Sequence[Identity], *, is_one: bool) -> list[_Found]:
     """Find where each group gets its messages from; what of several cannot be found is said, and left out."""
-    places = {}
+    found = []
     for identity in chosen:
-        found = declared[identity]
-        place = (
-            group_place(identity, found.spec, declared)
-            if isinstance(found.spec, QueueGroupSpec)
-            else f"Its spec cannot be understood: {found.fault}"
-        )
-        if isinstance(place, GroupPlace):
-            places[identity] = place
+        spec = declared[identity].spec
+        if not isinstance(spec, QueueGroupSpec):
+            problem = f"Its spec cannot be understood: {declared[identity].fault}"
+        elif isinstance(place := group_place(identity, spec, declared), Waiting):
+            problem = place.message
+        else:
+            found.append(_Found(identity, spec, place))
             continue
-        sentence = f"{identity}: {place.message if isinstance(place, Waiting) else place}"
         if is_one:
-            raise click.ClickException(sentence)
-        say(sentence)
-    return places
+            raise click.ClickException(f"{identity}: {problem}")
+        say(f"{identity}: {problem}")
+    return found
 
 
-def _group(
-    home: LocalHome, sources: Sources, identity: Identity, place: GroupPlace, opened: Mapping[Identity, JetStream]
-) -> Group:
-    spec = home.declared[identity].spec
-    if not isinstance(spec, QueueGroupSpec):
-        raise TypeError(f"{identity} was found to have a spec before.")
-    return Group(
-        identity=identity,
-        spec=spec,
-        place=place,
-        jetstream=opened[place.connection],
-        folder=_folder(sources, identity),
-    )
+def _group(sources: Sources, found: _Found, jetstream: JetStream) -> Group:
+    folder = _folder(sources, found.identity)
+    return Group(identity=found.identity, spec=found.spec, place=found.place, jetstream=jetstream, folder=folder)
 
 
 def _folder(sources: Sources, identity: Identity) -> GroupFolder | None:

@@ -65,6 +65,13 @@ async def test_data_that_is_no_text_is_shown_as_numbers(orders: Shop) -> None:
     assert "00000000  ff 00 70 65 6e 73 74 6f 63 6b" in (await orders.dead("show", "1")).stdout
 
 
+async def test_of_a_large_message_the_beginning_is_shown(orders: Shop) -> None:
+    await orders.bury("é".encode() * 10_000 + b"\xff")
+    text = (await orders.dead("show", "1")).stdout
+    assert text.count("é") == 8192
+    assert text.endswith("  … --raw writes all of it\n")
+
+
 async def test_a_replayed_message_is_what_it_was_and_its_letter_is_gone(orders: Shop) -> None:
     await orders.bury(b"1", subject="eu", headers={"trace-id": "abc"}, message_id="order-1")
     outcome = await orders.dead("replay", "1")
