@@ -7,6 +7,7 @@ laptop has. Says in a sentence what cannot be run. Does not import the code.
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from penstock_operator.local.home import LocalHome
@@ -61,6 +62,8 @@ def folder_of(place: str) -> Path:
 
 def refuse(spec: QueueGroupSpec) -> None:
     """Raise what keeps a group from being run here."""
+    if find_spec("penstock_worker") is None:
+        raise CannotRunError("Its workers are not installed beside Penstock: pip install 'penstock[local]'.")
     if spec.spark.master.startswith("k8s://"):
         raise CannotRunError(
             f"spec.spark.master: {spec.spark.master} has executors as pods, and those cannot reach a laptop: run this "

@@ -167,7 +167,10 @@ class House:
 
     def _read(self) -> Manifests:
         options = self.options
-        return read_manifests(options.files, options.namespace, self.started, recursive=options.recursive)
+        found = read_manifests(options.files, options.namespace, self.started, recursive=options.recursive)
+        if not found.declared:
+            raise ManifestError([f"Nothing of Penstock's is declared in {', '.join(options.files)}."])
+        return found
 
     async def _heed_edits(self) -> None:
         """Look for edits, and take them in."""
@@ -250,10 +253,10 @@ class House:
         try:
             group.declare(self._declaring.wanted(group.identity, spec, self._manifests))
         except CannotRunError as problem:
-            before = group.obstacle
-            group.declare(None, str(problem))
-            if before != str(problem):
-                self.tell(Level.ERROR, str(group.identity), str(problem))
+            before, sentence = group.obstacle, f"{self._manifests.places[group.identity]}: {problem}"
+            group.declare(None, sentence)
+            if before != sentence:
+                self.tell(Level.ERROR, str(group.identity), sentence)
 
     def _quota(self, identity: Identity) -> int:
         """Return how many workers a group may have: one for each core of the machine, all groups together."""

@@ -61,6 +61,14 @@ def test_a_port_that_is_taken_is_told_in_a_sentence() -> None:
     assert "End the program that has the port, or choose another port." in said
 
 
+def test_a_folder_without_manifests_is_told_in_a_sentence() -> None:
+    up = Up()
+    up.write("")
+    code, said = up.drained()
+    assert code == 1
+    assert "Nothing of Penstock's is declared in " in said
+
+
 def test_a_manifest_that_cannot_be_meant_is_told_with_its_line_and_nothing_is_begun() -> None:
     up = Up()
     up.write("apiVersion: penstock.dev/v1alpha1\nkind: Stream\nmetadata: {name: x}\nspec: {subject: [a]}\n")
