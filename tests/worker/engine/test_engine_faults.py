@@ -85,6 +85,32 @@ async def test_an_engine_that_is_killed_in_a_run_gets_its_batch_again_under_its_
     await work.assert_all_settled()
 
 
+async def test_a_batch_of_a_worker_that_is_killed_keeps_its_id_though_several_get_its_messages(
+    impatient: Scene,
+) -> None:
+    """The server deals what comes again to all that wait for messages, one by one."""
+    work, gate = impatient, Gate()
+    work.script.process = gate
+    await work.publish_many(SOME)
+    with work.driver():
+        killed = work.program("killed")
+        killed.start()
+        await work.eventually(gate.has_begun.is_set)
+        killed.kill()
+        before = batches(work)
+        work.script.handed.clear()
+        gate.opened.set()
+        async with work.working():
+            work.change(worker="etl-1")
+            async with work.working():
+                await work.until(pending=0)
+    assert before
+    after = batches(work)
+    assert before.items() <= after.items()
+    assert Counter(sequence for sequences in after.values() for sequence in sequences) == Counter(range(1, SOME + 1))
+    await work.assert_all_settled()
+
+
 def batches(work: Scene) -> dict[str, tuple[int, ...]]:
     """Return the sequences of all batches that were handed over, by id."""
     handed = list(work.script.handed)

@@ -33,8 +33,8 @@ Kind = TypeVar("Kind")
 class Play:
     """A machine, its time, and what it asked for."""
 
-    def __init__(self, settings: EngineSettings = SETTINGS) -> None:
-        self.machine = Machine(settings, ack_wait_seconds=ACK_WAIT_SECONDS)
+    def __init__(self, settings: EngineSettings = SETTINGS, *, passes_on: bool = True) -> None:
+        self.machine = Machine(settings, ack_wait_seconds=ACK_WAIT_SECONDS, passes_on=passes_on)
         self.now = 0.0
         self.asked: list[object] = []
         self._blocks = count(1)

@@ -7,9 +7,10 @@ from penstock_worker.policy.machine import events as told
 from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.losing import SUSPECTED_FROM
 from penstock_worker.policy.machine.pieces import Piece
+from penstock_worker.policy.machine.recall import FIRST_PASSING_SECONDS
 from penstock_worker.policy.outcome import Verdict
 from penstock_worker.policy.ranges import Range
-from tests.worker.machine.playing import ACK_WAIT_SECONDS, SETTINGS, Play
+from tests.worker.machine.playing import ACK_WAIT_SECONDS, SETTINGS, TICK_SECONDS, Play
 
 
 def entry(*ranges: Range, committed: bool = False, losses: int = 0, attempts: int = 0) -> Entry:
@@ -70,13 +71,48 @@ def test_if_some_do_not_come_again_the_others_go_on_under_a_new_id_and_the_entry
     open_entry = entry((1, 3))
     play = found(open_entry)
     came_again(play, 1, 3, says=(open_entry,))
-    play.wait(ACK_WAIT_SECONDS)
+    play.wait(2 * ACK_WAIT_SECONDS)
     assert not play.runs()
-    play.wait(ACK_WAIT_SECONDS)
+    play.wait(2 * ACK_WAIT_SECONDS)
     assert play.one(wants.DeleteLedger).batch_ids == (open_entry.batch_id,)
     run = play.run()
     assert run.ranges == ((1, 1), (3, 3))
     assert Note.REPLACED in notes(play)
+
+
+def test_messages_whose_batch_begins_elsewhere_are_given_back_for_who_has_the_first_of_them() -> None:
+    """So a batch of a worker that was killed comes together again with one of the others, under its id."""
+    open_entry = entry((1, 3))
+    play = found(open_entry)
+    block = came_again(play, 2, 3, says=(open_entry,))
+    play.wait(FIRST_PASSING_SECONDS + TICK_SECONDS)
+    assert play.one(wants.GiveBack).pieces == (Piece(block, 0, 2),)
+    came_again(play, 1, 2, 3, says=(open_entry,))
+    assert play.run().batch_id == open_entry.batch_id
+
+
+def test_what_is_passed_on_and_comes_back_each_time_goes_on_at_last() -> None:
+    open_entry = entry((1, 3))
+    play = found(open_entry)
+    for _ in range(100):
+        came_again(play, 3, says=(open_entry,))
+        play.wait(TICK_SECONDS)
+        if not play.take(wants.GiveBack):
+            break
+    play.wait(2 * ACK_WAIT_SECONDS)
+    assert play.run().ranges == ((3, 3),)
+
+
+def test_where_the_server_counts_deliveries_nothing_is_passed_on() -> None:
+    """It would give up a message that was delivered too often."""
+    open_entry = entry((1, 3))
+    play = Play(SETTINGS, passes_on=False)
+    play.tell(told.Started(), told.DriverReady("one"), told.LedgerRead((open_entry,)))
+    play.asked.clear()
+    came_again(play, 2, says=(open_entry,))
+    play.wait(2 * ACK_WAIT_SECONDS)
+    assert not play.take(wants.GiveBack)
+    assert play.run().ranges == ((2, 2),)
 
 
 def test_the_ledger_is_read_anew_for_messages_of_batches_that_were_opened_since() -> None:
@@ -104,7 +140,7 @@ def test_a_message_that_comes_once_more_while_its_batch_is_recalled_is_held_once
     first = came_again(play, 1, 2, says=(open_entry,))
     came_again(play, 2)
     assert play.one(wants.LetGo).pieces == (Piece(first, 1, 2),)
-    play.wait(2 * ACK_WAIT_SECONDS)
+    play.wait(4 * ACK_WAIT_SECONDS)
     assert sorted(run.ranges for run in play.runs()) == [((1, 1),), ((2, 2),)]
 
 

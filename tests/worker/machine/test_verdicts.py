@@ -7,6 +7,7 @@ import pytest
 from penstock_worker.policy.machine import actions as wants
 from penstock_worker.policy.machine import events as told
 from penstock_worker.policy.machine.actions import HoldReason, Note
+from penstock_worker.policy.machine.ending import EXIT_CODE_STOPPED
 from penstock_worker.policy.machine.losing import AWAY_SECONDS_MAX
 from penstock_worker.policy.machine.pieces import Piece
 from penstock_worker.policy.machine.splitting import CONDEMNED_MAX
@@ -227,7 +228,7 @@ def test_a_driver_that_will_never_be_ready_stops_the_worker() -> None:
     play = Play(SETTINGS)
     play.tell(told.Started(), told.LedgerRead(()), told.DriverUnusable("job.py cannot be imported"))
     stop = play.one(wants.Stop)
-    assert (stop.code, stop.sentence) == (1, "job.py cannot be imported")
+    assert (stop.code, stop.sentence) == (EXIT_CODE_STOPPED, "job.py cannot be imported")
 
 
 def test_what_waits_goes_on_while_a_batch_is_cut_to_pieces() -> None:

@@ -7,7 +7,7 @@
     slots       no more runs at a time than may be
     leases      none lapses of an engine that is awake and linked
     letters     those and only those that cannot be processed, kill Spark or are refused become dead letters
-    sink        each other message is there at least once; once with the ledger, where one worker at a time lives
+    sink        each other message is there at least once; once with the ledger, where no worker that lives lost leases
     no stop     but by its user, for wrong code, or as the stream has lost what is held
     no rush     time passes
     all done    once nothing goes wrong any more everything is answered, and a drain ends

@@ -35,6 +35,8 @@ FAULTS = (
 )
 TWINS = ("replace_frozen",)
 """After these two engines may have the same messages, each believing that it alone has them."""
+LAPSES = ("freeze", "cut", "restart_server", "lose_newest")
+"""With these one of several workers may lose its leases, and go on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +67,9 @@ class Options:
 
     @property
     def may_have_twins(self) -> bool:
-        return self.workers > 1 or any(fault in TWINS for fault in self.faults)
+        return any(fault in TWINS for fault in self.faults) or (
+            self.workers > 1 and any(fault in LAPSES for fault in self.faults)
+        )
 
     def describe(self) -> str:
         return "\n".join(f"    {field.name:<18}{getattr(self, field.name)}" for field in fields(self))

@@ -108,7 +108,8 @@ class Server:
         """Return what is delivered now: messages that were delivered before, and fresh ones."""
         self.lapse()
         now = self.world.now
-        again = sorted(sequence for sequence, at in self.available.items() if at <= now)[:most]
+        again = sorted(sequence for sequence, at in self.available.items() if at <= now and self._is_for_this_one())
+        again = again[:most]
         room = min(most - len(again), self.options.max_ack_pending - len(self.pending) - len(self.available))
         fresh = list(range(self.next, min(self.next + max(room, 0), self.last + 1)))
         self.next += len(fresh)
@@ -119,6 +120,10 @@ class Server:
             if now - self.answered_at.get(sequence, now) > REMEMBERED_SECONDS:
                 self.too_late.add(sequence)
         return again, fresh
+
+    def _is_for_this_one(self) -> bool:
+        """Tell whether this pull gets a message that comes again: several workers get some of them each."""
+        return self.options.workers == 1 or self.world.random.random() < 1 / self.options.workers
 
     def hold(self, holder: object, block: int, sequences: Iterable[int]) -> None:
         lapses_at = self.world.now + ACK_WAIT_SECONDS

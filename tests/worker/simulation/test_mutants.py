@@ -21,6 +21,7 @@ from tests.worker.simulation.run import run
 SEEDS_MAX = 1500
 """Most are noticed within the first fifty."""
 FIRST_SEEDS = {
+    "keeps_what_belongs_to_a_batch_of_another_worker": 720,
     "commits_before_the_dead_letters": 591,
     "keeps_what_it_held_while_it_slept": 150,
     "blames_a_batch_that_did_not_run_alone": 343,
@@ -212,7 +213,12 @@ def names_batches_by_their_sequences_only(patch: Patch) -> None:
     patch.setattr(Blocks, "newest", lambda *_: 0)
 
 
+def keeps_what_belongs_to_a_batch_of_another_worker(patch: Patch) -> None:
+    patch.setattr(recall.Recall, "_is_for_others", lambda *_: False)
+
+
 MUTANTS = [
+    keeps_what_belongs_to_a_batch_of_another_worker,
     takes_what_was_stored_later_for_what_it_knows,
     answers_what_took_the_place_of_what_it_holds,
     names_batches_by_their_sequences_only,

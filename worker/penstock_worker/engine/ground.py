@@ -51,6 +51,11 @@ class Ground:
         return " ".join("" if made is None else made.isoformat() for made in self.birth)
 
     @property
+    def counts_deliveries(self) -> bool:
+        """Whether the server gives up messages that it has delivered too often."""
+        return bool(self.consumer.config.get("max_deliver", -1) > 0)
+
+    @property
     def replicas(self) -> int:
         replicas = self.stream.config.get("num_replicas", 1)
         return replicas if isinstance(replicas, int) else 1

@@ -90,7 +90,9 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
     """Put an engine together."""
     settings, js = place.settings, place.jetstream
     consumer = js.consumer(settings.stream, settings.consumer)
-    machine = Machine(settings, ack_wait_seconds=place.ground.ack_wait_seconds)
+    machine = Machine(
+        settings, ack_wait_seconds=place.ground.ack_wait_seconds, passes_on=not place.ground.counts_deliveries
+    )
     metrics = Metrics(settings.group, settings.worker)
     shelf = Shelf()
     standing = Standing(settings, lambda: shelf.unanswered)

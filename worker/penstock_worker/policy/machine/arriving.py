@@ -161,6 +161,8 @@ def _sort(books: Books, rows: dict[int, Row], now: float) -> None:
 
 
 def recall_batches(books: Books, now: float) -> None:
+    for pieces in books.recall.pass_on(now):
+        books.give_back(pieces)
     for recalled in books.recall.take(now):
         _reopen(books, recalled, now)
 

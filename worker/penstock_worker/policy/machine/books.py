@@ -61,13 +61,13 @@ class Driver:
 class Books:
     """All that the machine remembers, and the actions of the event that it is at."""
 
-    def __init__(self, settings: EngineSettings, ack_wait_seconds: float) -> None:
+    def __init__(self, settings: EngineSettings, ack_wait_seconds: float, *, passes_on: bool) -> None:
         self.settings = settings
         self.ack_wait_seconds = ack_wait_seconds
         self.blocks = Blocks()
         self.fresh = Waiting(self.blocks)
         self.redelivered = Waiting(self.blocks)
-        self.recall = Recall(uses_ledger=settings.ledger, patience_seconds=ack_wait_seconds)
+        self.recall = Recall(uses_ledger=settings.ledger, passes_on=passes_on, patience_seconds=ack_wait_seconds)
         self.finished = Finished(ack_wait_seconds)
         self.batches: dict[str, Batch] = {}
         self.circuit = Circuit(settings.retry)

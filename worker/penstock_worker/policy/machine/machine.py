@@ -29,9 +29,10 @@ LEDGER_ANSWERS = {Stage.OPENING, Stage.COMMITTING}
 class Machine:
     """All decisions of one engine. `handle` is its only entrance."""
 
-    def __init__(self, settings: EngineSettings, *, ack_wait_seconds: float) -> None:
+    def __init__(self, settings: EngineSettings, *, ack_wait_seconds: float, passes_on: bool = True) -> None:
+        """Make one. Unless it `passes_on`, it gives nothing back for others to have: deliveries may be counted."""
         self.settings = settings
-        self.books = Books(settings, ack_wait_seconds)
+        self.books = Books(settings, ack_wait_seconds, passes_on=passes_on)
         self._leases = Leases(self.books)
         self._count_at = 0.0
         self._held: tuple[HoldReason, ...] | None = None

@@ -5,6 +5,7 @@ are gone. A recalled batch waits until all its messages have come again. If some
 somebody deleted them), then after a while the others go on as a batch of a new name, and the old entry is deleted:
 
     all came again        adopted: the same id, the same messages
+    not the first one     given back, for a while: of several workers, the one that has the first gathers the others
     committed             acknowledged as they come, no run
     some did not come     replaced: those that did come form a batch of their own
 
@@ -16,10 +17,18 @@ from dataclasses import dataclass, field
 
 from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine.blocks import Row
-from penstock_worker.policy.machine.pieces import Piece, Pieces
+from penstock_worker.policy.machine.pieces import Piece, Pieces, rows_as_pieces
 
 PATIENCE_ACK_WAITS = 1.5
 """After the last of its messages that came: they all lapsed with one worker, within one ack wait."""
+FIRST_PASSING_SECONDS = 2.0
+"""After the last of its messages that came: the first one may be among those that come next."""
+NEXT_PASSING_SECONDS = 0.1
+"""The same when they come here once more, twice as long each time: whom they are given to is chance."""
+DOUBLINGS_MAX = 10
+PASSINGS_PER_PATIENCE = 12
+PASSING_PATIENCES = 2
+"""So long it is tried to have a batch come together with another worker."""
 
 
 @dataclass(slots=True)
@@ -36,12 +45,26 @@ class Recalled:
     def is_whole(self) -> bool:
         return len(self.rows) == self.entry.count
 
+    @property
+    def gathers(self) -> bool:
+        """Tell whether the others are to come here: of several workers, to who has the first message."""
+        return self.entry.ranges[0][0] in self.rows
+
+
+@dataclass(slots=True)
+class Passing:
+    """That what came of a batch is passed on to other workers."""
+
+    since: float
+    times: int = 0
+
 
 class Recall:
     """What is known of former batches, and what of them came again."""
 
-    def __init__(self, *, uses_ledger: bool, patience_seconds: float) -> None:
+    def __init__(self, *, uses_ledger: bool, passes_on: bool, patience_seconds: float) -> None:
         self.uses_ledger = uses_ledger
+        self.passes_on = uses_ledger and passes_on
         self._patience_seconds = patience_seconds * PATIENCE_ACK_WAITS
         self.unsorted: Pieces = ()
         """Redelivered messages for which the ledger is being read."""
@@ -55,6 +78,8 @@ class Recall:
         self.remembered: dict[str, tuple[Entry, int]] = {}
         """Our own, and how often each ran."""
         self.recalled: dict[str, Recalled] = {}
+        self.passed_on: dict[str, Passing] = {}
+        """By batches whose first message is not here."""
 
     def remember(self, entry: Entry, runs: int) -> None:
         self.remembered[entry.batch_id] = entry, runs
@@ -77,6 +102,7 @@ class Recall:
     def forget(self, batch_id: str) -> None:
         self.remembered.pop(batch_id, None)
         self.read.pop(batch_id, None)
+        self.passed_on.pop(batch_id, None)
 
     def add(self, entry: Entry, runs: int, sequence: int, row: Row, now: float) -> None:
         recalled = self.recalled.setdefault(entry.batch_id, Recalled(entry, runs))
@@ -95,14 +121,42 @@ class Recall:
     def take(self, now: float) -> Iterator[Recalled]:
         """Take those that are whole, or were waited for long enough."""
         for name, recalled in list(self.recalled.items()):
-            if recalled.is_whole or recalled.last_at + self._patience_seconds <= now:
+            if recalled.is_whole or self._expires_at(recalled) <= now:
                 del self.recalled[name]
                 self.forget(name)
                 yield recalled
 
+    def pass_on(self, now: float) -> Iterator[Pieces]:
+        """Take what is to be given back, as another worker has the first message of its batch; for a while."""
+        for name, recalled in list(self.recalled.items()):
+            if self._is_for_others(recalled, now) and self._passes_at(recalled) <= now:
+                passing = self.passed_on.setdefault(name, Passing(now))
+                passing.times += 1
+                del self.recalled[name]
+                yield rows_as_pieces(sorted(recalled.rows.values()))
+
+    def _is_for_others(self, recalled: Recalled, now: float) -> bool:
+        if not self.passes_on or recalled.is_whole or recalled.gathers:
+            return False
+        passing = self.passed_on.get(recalled.entry.batch_id)
+        return passing is None or now < passing.since + PASSING_PATIENCES * self._patience_seconds
+
+    def _expires_at(self, recalled: Recalled) -> float:
+        """Return when no more of it is waited for; where others pass on what they get of it, that may be more."""
+        waits_for_others = self.passes_on and recalled.gathers
+        return recalled.last_at + self._patience_seconds * (PASSING_PATIENCES if waits_for_others else 1)
+
+    def _passes_at(self, recalled: Recalled) -> float:
+        passing = self.passed_on.get(recalled.entry.batch_id)
+        if passing is None:
+            return recalled.last_at + FIRST_PASSING_SECONDS
+        pause_seconds: float = NEXT_PASSING_SECONDS * 2 ** min(passing.times, DOUBLINGS_MAX)
+        return recalled.last_at + min(pause_seconds, self._patience_seconds / PASSINGS_PER_PATIENCE)
+
     def due(self) -> Iterator[float]:
         for recalled in self.recalled.values():
-            yield recalled.last_at + self._patience_seconds
+            yield self._passes_at(recalled)
+            yield self._expires_at(recalled)
 
     def over(self, ack_floor: int) -> tuple[str, ...]:
         """Return the batches all of whose messages have been acknowledged, by whomever."""
