@@ -5,7 +5,7 @@ RUN = .venv/bin/python
 ARGS ?=
 
 .DEFAULT_GOAL = help
-.PHONY: help environment demo test test-sparks e2e requirements check bench crds images lock clean
+.PHONY: help environment demo chaos chaos-long test test-sparks e2e requirements check bench crds images lock clean
 
 help: ## print what there is
 	@awk -F ':.*## ' '/^[a-z][^:]*:.*## / {sub("%", "NAME", $$1); printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -24,6 +24,12 @@ e2e: ## run the tests that need a whole cluster: one made here (root), or the on
 
 test-sparks: ## run the driver's tests under each pyspark that it supports (ARGS="4.0 4.1 -- -k connect")
 	@$(PYTHON) tools/sparks.py $(ARGS)
+
+chaos: environment ## kill, freeze and cut off workers, Spark and servers under a million messages, and count (ARGS="--scene poison")
+	@$(RUN) -m tests.chaos $(ARGS)
+
+chaos-long: environment ## the same for three hours, each time at other moments
+	@$(RUN) -m tests.chaos --times 100 --minutes 180 --seed $$(date +%j) $(ARGS)
 
 requirements: environment ## show which tests prove which requirement, and run them (ARGS="C-35 V-01", ARGS=--last)
 	@$(RUN) tools/requirements.py $(ARGS)

@@ -78,7 +78,7 @@ class ClassicSpark:
     def executors(self) -> list[psutil.Process]:
         """Return the executor processes of the local cluster, to be looked at or killed."""
         family = psutil.Process().children(recursive=True)
-        return [member for member in family if any("CoarseGrainedExecutorBackend" in word for word in _words(member))]
+        return [member for member in family if any("CoarseGrainedExecutorBackend" in word for word in words(member))]
 
     def stop(self) -> None:
         if self._session is not None:
@@ -86,7 +86,8 @@ class ClassicSpark:
             self._session = None
 
 
-def _words(process: psutil.Process) -> list[str]:
+def words(process: psutil.Process) -> list[str]:
+    """Return the command of a process; none if it is gone."""
     try:
         return process.cmdline()
     except (psutil.NoSuchProcess, psutil.ZombieProcess):

@@ -4,6 +4,7 @@ import psutil
 import pytest
 
 from penstock_worker.policy.outcome import Verdict
+from tests.testbed.spark.classic import words
 from tests.testbed.waiting import wait_until
 from tests.worker.driver.driving import LONG_SECONDS, QUICK, START_SECONDS, RunningDriver, handed, rows
 
@@ -13,13 +14,6 @@ CONF = {**QUICK, "spark.executor.memory": "512m", "spark.scheduler.minRegistered
 
 def executors(driver: RunningDriver) -> list[psutil.Process]:
     return [child for child in driver.children() if "CoarseGrainedExecutorBackend" in " ".join(words(child))]
-
-
-def words(process: psutil.Process) -> list[str]:
-    try:
-        return list(process.cmdline())
-    except psutil.NoSuchProcess:
-        return []
 
 
 def test_a_batch_whose_executor_is_killed_is_done_all_the_same() -> None:

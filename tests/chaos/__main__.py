@@ -1,0 +1,53 @@
+"""Chaos: real workers, real Spark, real servers, real faults; and where each message is in the end.
+
+usage: .venv/bin/python -m tests.chaos [--scene NAME]… [--times N] [--seed N] [--minutes N]
+
+Prints each round as it is over, and the table at the end. Ends with 1 if anything was lost, or is as it must never be.
+Knows the order of scenes. Does not know what they are.
+"""
+
+import asyncio
+import random
+import sys
+import time
+from collections.abc import Sequence
+
+import click
+
+from tests.chaos.playing import Row, played, told
+from tests.chaos.rounds import Round
+from tests.chaos.scenes import SCENES, Scene
+from tests.testbed.by_hand import opened_run
+
+
+@click.command()
+@click.option("--scene", "names", multiple=True, type=click.Choice([scene.name for scene in SCENES]))
+@click.option("--times", default=1, show_default=True, help="How often all of it is played.")
+@click.option("--seed", default=1, show_default=True, help="Which moments chance chooses.")
+@click.option("--minutes", default=60.0, show_default=True, help="No scene is begun after that.")
+def main(names: Sequence[str], times: int, seed: int, minutes: float) -> None:
+    """Strike workers, Spark and servers, and count."""
+    chosen = [scene for scene in SCENES if scene.name in names or not names] * times
+    click.echo(f"seed {seed}")
+    rounds: list[Round] = []
+    until = time.monotonic() + minutes * 60
+    with opened_run():
+        asyncio.run(_all(chosen, random.Random(seed), until, rounds))  # noqa: S311 - chance that can be repeated
+    click.echo(f"\n{told(rounds)}")
+    bad = [one for one in rounds if not one.held]
+    sys.exit(1 if bad or not rounds else 0)
+
+
+async def _all(scenes: Sequence[Scene], chance: random.Random, until: float, rounds: list[Round]) -> None:
+    for scene in scenes:
+        if time.monotonic() > until:
+            click.echo(f"There is no time left for the scene: {scene.name}.")
+            continue
+        click.echo(f"\n{scene.name}")
+        async for one in played(scene, chance):
+            rounds.append(one)
+            click.echo("  ".join(["  " if one.held else "!!", *Row([one]).cells, *one.account.problems[:1]]))
+
+
+if __name__ == "__main__":
+    main()

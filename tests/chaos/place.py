@@ -1,0 +1,220 @@
+"""Where chaos happens: a stream with a consumer, and workers that are kept alive.
+
+Knows how to make one, feed it and wait until it has nothing left to do. Does not know the faults (faults.py).
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from penstock_jetstream import Connection, JetStream, PubAck, Publisher
+from penstock_jetstream.errors import JetStreamError
+from penstock_worker.policy.settings import BatchSettings, ConnectionSettings, RetrySettings, WorkerSettings
+from tests.chaos.accounting import Account, Sinks
+from tests.chaos.site import STREAM, Site
+from tests.chaos.steps import Steps
+from tests.chaos.worker import CODE, Worker
+from tests.testbed import run
+from tests.testbed.spark.connect import ConnectServer
+from tests.worker.driver.driving import QUICK
+from tests.worker.engine.working import CONSUMER, SECOND, settings
+
+CONNECT = "sc"
+GRACE_SECONDS = 5
+HANG_SECONDS = 2
+KEEP_SECONDS = 0.1
+LOOK_SECONDS = 0.1
+DRAIN_SECONDS = 240
+"""How long a server may have something left, or no answer: then the round is over, and has failed."""
+PUBLISHED_AHEAD = 5_000
+AHEAD_BYTES = 32 << 20
+
+
+T = TypeVar("T")
+
+BATCH = BatchSettings(max_messages=2_000, max_wait_seconds=0.05, deadline_seconds=60)
+RETRY = RetrySettings(initial_delay_seconds=0.2, max_delay_seconds=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What a place is like."""
+
+    workers: int = 1
+    entrypoint: str = "chaos_job:process"
+    master: str = "local[2]"
+    """Or `sc`: a Connect server is started."""
+    conf: Mapping[str, str] = field(default_factory=lambda: dict(QUICK))
+    ack_wait_seconds: float = 5
+    max_ack_pending: int = -1
+    batch: BatchSettings = BATCH
+    retry: RetrySettings = RETRY
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A message to be published."""
+
+    data: bytes
+    headers: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass
+class Place:
+    """One that is there."""
+
+    shape: Shape
+    site: Site
+    js: JetStream
+    folder: Path
+    steps: Steps
+    sinks: Sinks
+    workers: list[Worker] = field(default_factory=list)
+    published: int = 0
+    dead: Counter[int] = field(default_factory=Counter)
+    """How many dead letters each message has."""
+    spark: ConnectServer | None = None
+
+    def worker(self, name: str) -> Worker:
+        return next((worker for worker in self.workers if worker.name == name), self.workers[0])
+
+    async def publish(self, count: int, other: Mapping[int, Draft] | None = None) -> None:
+        """Publish numbers, each that of its message; or something else, for some of them, counted from 1."""
+        numbers = range(self.published + 1, self.published + count + 1)
+        drafts = {self.published + place: draft for place, draft in (other or {}).items()}
+        largest = max((len(draft.data) for draft in drafts.values()), default=1)
+        ahead = max(1, min(PUBLISHED_AHEAD, AHEAD_BYTES // max(largest, 1)))
+        async with self.js.publisher(max_in_flight=ahead) as publisher:
+            acks = [await _submit(publisher, drafts.get(number) or Draft(b"%d" % number)) for number in numbers]
+        for number, ack in zip(numbers, acks, strict=True):
+            if ack.result().sequence != number:
+                raise RuntimeError(f"The message {number} was stored as {ack.result().sequence}.")
+        self.published += count
+
+    async def drained(self) -> None:
+        """Wait until the server has the final answer for every message."""
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while await self.left():  # noqa: ASYNC110 - what is waited for happens on the server
+                await asyncio.sleep(LOOK_SECONDS)
+
+    async def left(self) -> int:
+        """Return how many messages the server has yet to deliver, or waits for an answer of."""
+        info = await patiently(lambda: self.js.consumers.info(STREAM, CONSUMER))
+        return info.num_pending + info.num_ack_pending
+
+    async def read_dead(self) -> None:
+        """Take in the dead letters that have come since."""
+        name = f"{STREAM}-dead"
+        last = (await patiently(lambda: self.js.streams.info(name))).state.last_sequence
+        for sequence in range(self.dead.total() + 1, last + 1):
+            letter = await patiently(partial(self.js.direct.get, name, sequence=sequence))
+            self.dead[int(letter.headers["Penstock-Sequence"])] += 1
+
+    async def account(self, first: int) -> Account:
+        """Return the account of all messages from one on."""
+        await asyncio.to_thread(self.sinks.read)
+        await self.read_dead()
+        return self.sinks.account(first, self.published, self.dead, await self.left())
+
+    async def at_rest(self) -> None:
+        """Have all workers end politely, so that nothing is written any more."""
+        for worker in self.workers:
+            worker.leave()
+        await asyncio.gather(*(asyncio.to_thread(worker.terminate) for worker in self.workers))
+
+    def end(self) -> None:
+        for worker in self.workers:
+            worker.end()
+
+
+async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask until there is an answer: servers are dead at the moment, or have no leader yet."""
+    async with asyncio.timeout(DRAIN_SECONDS):
+        while True:
+            try:
+                return await ask()
+            except JetStreamError:
+                await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _submit(publisher: Publisher, draft: Draft) -> asyncio.Future[PubAck]:
+    return await publisher.submit(f"{STREAM}.a", draft.data, headers=draft.headers)
+
+
+@asynccontextmanager
+async def place(shape: Shape, site: Site) -> AsyncIterator[Place]:
+    """Make a place on servers that run, and start its workers."""
+    folder = run.current().new_folder("chaos")
+    sinks = folder / "sinks"
+    sinks.mkdir()
+    async with Connection(site.urls) as connection:
+        steps = Steps(sinks / "steps")
+        steps.watch(connection, STREAM, CONSUMER)
+        made = Place(shape, site, JetStream(connection), folder, steps, Sinks(sinks))
+        await _streams(made)
+        if shape.master == CONNECT:
+            made.spark = await asyncio.to_thread(_connect_server)
+        made.workers = [Worker(_settings(made, number), folder, sinks) for number in range(shape.workers)]
+        tasks = [asyncio.create_task(steps.read())]
+        try:
+            for worker in made.workers:
+                worker.start()
+            tasks.append(asyncio.create_task(_keep(made)))
+            yield made
+        finally:
+            for task in tasks:
+                task.cancel()
+            made.end()
+            if made.spark is not None:
+                made.spark.program.kill()
+
+
+async def _streams(made: Place) -> None:
+    shape, js, replicas = made.shape, made.js, len(made.site.nodes)
+    config = {"name": STREAM, "subjects": [f"{STREAM}.>"], "allow_direct": True, "num_replicas": replicas}
+    await js.streams.create(config)
+    consumer: dict[str, Any] = {
+        "durable_name": CONSUMER,
+        "ack_policy": "explicit",
+        "ack_wait": int(shape.ack_wait_seconds * SECOND),
+        "max_ack_pending": shape.max_ack_pending,
+    }
+    await js.consumers.create(STREAM, consumer)
+
+
+def _settings(made: Place, number: int) -> WorkerSettings:
+    name, shape = f"w{number}", made.shape
+    own = made.folder / name
+    own.mkdir()
+    usual = settings(made.site.urls[0], STREAM, own)
+    engine = replace(usual.engine, worker=name, batch=shape.batch, retry=shape.retry, grace_seconds=GRACE_SECONDS)
+    driver = replace(
+        usual.driver,
+        entrypoint=shape.entrypoint,
+        python_path=(str(CODE),),
+        master=shape.master if made.spark is None else made.spark.url,
+        conf=dict(shape.conf) if made.spark is None else {},
+        in_flight=shape.batch.in_flight,
+        hang_seconds=HANG_SECONDS,
+    )
+    connection = ConnectionSettings(servers=made.site.worker_urls)
+    return replace(usual, connection=connection, engine=engine, driver=driver)
+
+
+async def _keep(made: Place) -> None:
+    """Start again what ends, as a kubelet does."""
+    while True:
+        for worker in made.workers:
+            await asyncio.to_thread(worker.keep)
+        await asyncio.sleep(KEEP_SECONDS)
+
+
+def _connect_server() -> ConnectServer:
+    server = ConnectServer(run.current().new_folder("chaos-connect"))
+    server.start()
+    return server

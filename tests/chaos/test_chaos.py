@@ -1,0 +1,34 @@
+"""A little of the chaos that `make chaos` makes: real processes, real Spark, a real server, each killed at work."""
+
+import random
+
+import pytest
+
+from bench.soaking.worker import soak
+from tests.chaos.playing import played, told
+from tests.chaos.scenes import CHEAP
+from tests.testbed.nats.fixtures import StartNats
+
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(900), pytest.mark.xdist_group("chaos")]
+BATCHES, STAGES = 90, 3
+A_FEW = 10
+"""A thread or a file that each batch left behind would be thirty more."""
+A_LITTLE = 1.15
+
+
+async def test_nothing_is_lost_or_written_twice_whatever_is_killed_in_the_middle() -> None:
+    rounds = [one async for one in played(CHEAP, random.Random(1))]  # noqa: S311 - chance that can be repeated
+    assert len(rounds) == len(CHEAP.plays)
+    assert all(one.held for one in rounds), f"{[one.account.problems for one in rounds]}\n{told(rounds)}"
+    assert [one.account.dead for one in rounds] == [0, 0, 0, 0, 1]
+
+
+async def test_a_worker_has_no_more_threads_files_and_memory_after_many_batches(start_nats: StartNats) -> None:
+    """The benchmark `soak` is the same, and longer."""
+    _, settled, last = await soak(start_nats().url, BATCHES, STAGES)
+    for name, sample in last.samples.items():
+        before = settled.samples[name]
+        assert sample.threads <= before.threads + A_FEW, (name, before, sample)
+        assert sample.files <= before.files + A_FEW, (name, before, sample)
+    for name in ("engine", "driver"):
+        assert last.samples[name].memory_mib <= settled.samples[name].memory_mib * A_LITTLE, name
