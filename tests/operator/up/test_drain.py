@@ -16,11 +16,7 @@ def test_a_drain_ends_once_everything_is_processed_and_tells_what_was_not() -> N
     code, said = up.drained()
     assert code == 1, said
     assert "3 messages could not be processed" in said
-    up.start()
-    up.until_serving()
-    assert up.stream("ORDERS-etl-dead").state.messages == 3
-    up.wait_rows(range(100))
-    assert up.interrupt() == 0
+    assert sorted(number for number, _ in up.rows()) == list(range(100))
     code, said = up.drained()
     assert code == 0, said
 

@@ -17,7 +17,7 @@ import psutil
 import pyarrow.parquet as pq
 import yaml
 
-from penstock_jetstream import Connection, ConsumerInfo, JetStream, StreamInfo
+from penstock_jetstream import Connection, ConsumerInfo, JetStream
 from penstock_operator.local.state import HomeRecord, StateFolder
 from tests.testbed import run
 from tests.testbed.programs import Program
@@ -178,9 +178,6 @@ class Up:
 
     def consumer(self) -> ConsumerInfo:
         return self._ask(lambda js: js.consumers.info("ORDERS", "etl"))
-
-    def stream(self, name: str) -> StreamInfo:
-        return self._ask(lambda js: js.streams.info(name))
 
     def rows(self) -> list[tuple[int, str]]:
         """Return all rows of all batches, as number and mark."""

