@@ -21,6 +21,12 @@ PATIENCE_SECONDS = 60.0
 ALTERNATE, NORMAL = b"\033[?1049h", b"\033[?1049l"
 LOCAL_FLAGS = 3
 SHOW = [sys.executable, "-m", "tests.operator.cli.snapshots"]
+OWN_TERMINAL = [
+    sys.executable,
+    "-c",
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])",
+]
+"""Has what follows run as a shell's first program does, so that Ctrl-Z and the end of the window are told to it."""
 CTRL_Z = b"\x1a"
 
 
@@ -35,14 +41,13 @@ class Window:
         self.before = termios.tcgetattr(slave)
         self.shown = b""
         self.process = subprocess.Popen(
-            command,
+            [*OWN_TERMINAL, *command],
             cwd=ROOT,
             stdin=slave,
             stdout=slave,
             stderr=slave,
             env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment},
             start_new_session=True,
-            preexec_fn=_own_terminal,  # noqa: PLW1509 - no threads there yet
         )
 
     def resize(self, columns: int) -> None:
@@ -67,11 +72,6 @@ class Window:
     def close(self) -> None:
         while self._open:
             os.close(self._open.pop())
-
-
-def _own_terminal() -> None:
-    """Have the terminal as shells have theirs."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 @contextmanager
