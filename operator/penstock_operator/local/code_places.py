@@ -39,7 +39,9 @@ class Code:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.files.items():
-            (self.folder / name).write_text(text, encoding="utf-8")
+            file = self.folder / name
+            if not file.exists() or file.read_text(encoding="utf-8") != text:  # to write it would be an edit
+                file.write_text(text, encoding="utf-8")
         for other in self.folder.glob("*.py"):
             if other.name not in self.files:
                 other.unlink()

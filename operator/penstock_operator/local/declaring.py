@@ -66,6 +66,7 @@ class Declaring:
         code.lay()
         reached = self.connections.effective(place.connection, connection.spec)
         found = _Found(group, spec, place, reached, code, folder, manifests)
+        code_print = edits.code_print(code.folder)
         told = worker_settings(group, spec, reached, place, self._worker_place(found, ""))
         return Wanted(
             spec=spec,
@@ -74,7 +75,8 @@ class Declaring:
             code=code,
             contact=contact,
             make=lambda name: self._orders(found, name),
-            print=code_places.digest(told, spec.handler.env, edits.code_print(code.folder), contact.made_from.digest),
+            code_print=code_print,
+            print=code_places.digest(told, spec.handler.env, code_print, contact.made_from.digest),
             record=_record(found),
         )
 

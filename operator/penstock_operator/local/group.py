@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any
 
 from penstock_jetstream import ConsumerInfo
+from penstock_operator.local import edits
 from penstock_operator.local.children import Guard
 from penstock_operator.local.code_places import CannotRunError, Code
 from penstock_operator.local.contact import Contact
@@ -49,6 +50,8 @@ class Wanted:
     contact: Contact
     make: Callable[[str], Coroutine[Any, Any, "Orders"]]
     """Returns what the worker of a name is told; CannotRunError if that cannot be put together."""
+    code_print: edits.Print
+    """Of the code, when this was put together."""
     print: str
     """Equal exactly as long as workers need not be started anew."""
     record: GroupRecord
@@ -107,6 +110,11 @@ class Group:
     _was_started: bool = False
     _is_suspended: bool = False
     _ticked_at: float = 0.0
+
+    @property
+    def code_was_edited(self) -> bool:
+        """Whether the code is another than was declared last."""
+        return self.wanted is not None and edits.code_print(self.wanted.code.folder) != self.wanted.code_print
 
     def declare(self, wanted: Wanted | None, obstacle: str = "") -> None:
         """Take in what it is to be now."""

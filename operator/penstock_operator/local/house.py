@@ -10,7 +10,7 @@ how everything stands when asked. Called by the command line.
 import asyncio
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -93,6 +93,7 @@ class House:
     _guard: Guard = field(init=False)
     _tasks: asyncio.TaskGroup = field(init=False)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _read_print: edits.Print = field(default_factory=dict)
     _stopping: str = ""
     _is_ready: bool = False
     _cannot_begin: EmbeddedNatsError | None = None
@@ -167,26 +168,23 @@ class House:
 
     def _read(self) -> Manifests:
         options = self.options
+        self._read_print = self._manifests_print()  # before it is read: an edit meanwhile is one more
         found = read_manifests(options.files, options.namespace, self.started, recursive=options.recursive)
         if not found.declared:
             raise ManifestError([f"Nothing of Penstock's is declared in {', '.join(options.files)}."])
         return found
 
     async def _heed_edits(self) -> None:
-        """Look for edits, and take them in."""
-        options = self.options
-        files = edits.manifests_print(options.files, recursive=options.recursive)
-        code = self._code_prints()
+        """Look for edits since what was read was read, and take them in."""
         while True:
             await asyncio.sleep(edits.LOOK_SECONDS)
-            found = edits.manifests_print(options.files, recursive=options.recursive)
-            if found != files:
-                files = found
+            if self._manifests_print() != self._read_print:
                 await self._take_edit()
-                code = self._code_prints()
-            elif (prints := self._code_prints()) != code:
-                code = prints
+            elif any(group.code_was_edited for group in self.groups.values()):
                 self._declare_groups()
+
+    def _manifests_print(self) -> edits.Print:
+        return edits.manifests_print(self.options.files, recursive=self.options.recursive)
 
     async def _take_edit(self) -> None:
         try:
@@ -210,10 +208,6 @@ class House:
                 self.tell(Level.INFO, str(declared.identity), "It is not declared any more; on the server it stays.")
         self._declare_groups()
         self._state.write(self._record())
-
-    def _code_prints(self) -> Mapping[Path, edits.Print]:
-        folders = {group.wanted.code.folder for group in self.groups.values() if group.wanted}
-        return {folder: edits.code_print(folder) for folder in folders}
 
     # Groups
 

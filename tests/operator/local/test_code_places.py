@@ -46,6 +46,9 @@ def test_code_is_beside_its_manifest_unless_its_config_map_is_among_the_manifest
     code = code_places.code_of(GROUP, spec, manifests, tmp_path / "group")
     code.lay()
     assert {file.name: file.read_text() for file in code.folder.iterdir()} == ONE_AND_TWO
+    before = edits.code_print(code.folder)
+    code.lay()
+    assert edits.code_print(code.folder) == before
     spec, manifests = declared(tmp_path, config_map(**{"a.py": "3\n"}))
     code_places.code_of(GROUP, spec, manifests, tmp_path / "group").lay()
     assert {file.name: file.read_text() for file in code.folder.iterdir()} == {"a.py": "3\n"}
