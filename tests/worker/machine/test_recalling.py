@@ -266,3 +266,13 @@ def test_an_engine_ends_that_holds_what_the_stream_has_lost() -> None:
     play.arrive(3, later=100)
     assert play.one(wants.Stop).code == 1
     assert not play.take(wants.Settle)
+
+
+def test_an_engine_ends_that_holds_what_came_again_and_was_lost_since() -> None:
+    """It got the first of these as redelivered, and the second one as fresh: to the server it is."""
+    play = found()
+    came_again(play, 3)
+    play.wait(SETTINGS.batch.max_wait_seconds)
+    play.run()
+    play.arrive(3, later=100)
+    assert play.one(wants.Stop).code == 1

@@ -8,7 +8,8 @@
     none of these                 waits for a batch of redelivered messages
 
 Fresh messages are not looked into, one by one: they rise, so that those above all before them cannot be known. Nor can
-those above all that the ledger had at the start; below it a server may have forgotten that it delivered them before.
+those above all that the ledger had at the start; below it a server may have forgotten that it delivered them before, or
+may have lost what had their sequences.
 """
 
 from penstock_worker.policy.machine import actions
@@ -33,14 +34,16 @@ def arrived(books: Books, event: Arrived, now: float) -> None:
         event.block, Block(event.sequences, event.stored_at, event.offsets, event.redelivered, now, messages)
     )
     piece = Piece(event.block, 0, messages)
-    is_new = not event.redelivered and event.sequences[0] > books.highest_fresh
+    is_new = not event.redelivered and event.sequences[0] > books.highest
     if books.ending:
         books.give_back((piece,))
     elif is_new:
-        books.highest_fresh = event.sequences[-1]
+        books.highest = event.sequences[-1]
         books.fresh.add((piece,))
     else:
-        _came_again(books, {event.sequences[row]: (event.block, row) for row in range(messages)}, now)
+        rows = {event.sequences[row]: (event.block, row) for row in range(messages)}
+        books.highest = max(books.highest, *rows)
+        _came_again(books, rows, now)
 
 
 def _came_again(books: Books, rows: dict[int, Row], now: float) -> None:
@@ -123,7 +126,7 @@ def ledger_read(books: Books, event: LedgerRead, now: float) -> None:
     recall.learn(event.entries, set(books.batches))
     if not recall.has_read:
         recall.has_read = True
-        books.highest_fresh = max((entry.ranges[-1][1] for entry in event.entries), default=0)
+        books.highest = max((entry.ranges[-1][1] for entry in event.entries), default=0)
     unsorted, recall.unsorted = recall.unsorted, ()
     _sort(books, {books.blocks.sequence(row): row for row in books.blocks.rows(unsorted)}, now)
 

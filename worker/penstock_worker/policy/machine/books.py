@@ -78,7 +78,7 @@ class Books:
         self.is_paused = False
         self.is_draining = False
         self.link_is_up = True
-        self.highest_fresh = 0
+        self.highest = 0
         self.bad_in_a_row = 0
         """Messages condemned since a run last went well."""
         self.out: list[Action] = []
