@@ -18,6 +18,8 @@ from tests.worker.engine.working import CONSUMER
 DRIP_BYTES_PER_SECOND = 200_000
 """So that acknowledgements of a batch take a while, and can be cut off in the middle."""
 SOME_ACKS = 300
+SOON_ACKED = 8_000
+"""Of a round's 20 000, so that work goes on."""
 STORM_BLOWS = 8
 FILLER_BYTES = 1 << 16
 LATEST = 3
@@ -44,7 +46,9 @@ class Fault:
 
 
 async def by_chance(place: Place, chance: random.Random) -> Worker:
-    await asyncio.sleep(chance.uniform(0.1, 2.5))
+    """Wait for any acknowledgement, and a moment of no meaning."""
+    await place.steps.after("acked", chance.randint(1, SOON_ACKED))
+    await asyncio.sleep(chance.uniform(0, 0.2))
     return chance.choice(place.workers)
 
 
