@@ -1,1 +1,1 @@
-"""The local home: what a cluster would run, as processes on this machine. So far: an embedded NATS server."""
+"""The local home: what a cluster would run, as processes on this machine. `penstock up` is house.py."""

@@ -59,6 +59,8 @@ class Connections:
     def __init__(self, place: Place, home: LiveHome, tasks: asyncio.TaskGroup, tell: Tell) -> None:
         self._place, self._home, self._tasks, self._tell = place, home, tasks, tell
         self._served: dict[Identity, _Served] = {}
+        self._urls: dict[Identity, str] = {}
+        """Of each embedded server that there was: where it is told to be does not change as everything ends."""
         self._contacted: dict[Identity, _Contacted] = {}
 
     async def serve(self, declared: Mapping[Identity, Declared]) -> None:
@@ -83,8 +85,8 @@ class Connections:
         """Return what a Connection means here: of an embedded server nothing but where it is."""
         if not is_embedded(spec):
             return spec
-        served = self._served.get(identity)
-        servers = [served.server.url] if served else list(spec.servers)
+        url = self._urls.get(identity)
+        servers = [url] if url else list(spec.servers)
         return spec.model_copy(update={"servers": servers, "auth": None, "tls": None, "jet_stream": None})
 
     def contact_of(self, identity: Identity) -> Contact | None:
@@ -140,7 +142,7 @@ class Connections:
         folder, port = self._place.state.nats(identity.namespace, identity.name), self._port(spec)
         hear = partial(self._tell, Level.WARNING, str(identity))
         server = EmbeddedServer(str(identity), folder, port, self._place.guard, hear)
-        await server.start()
+        self._urls[identity] = await server.start()
         self._served[identity] = _Served(server, port, self._tasks.create_task(server.keep()))
 
     def _port(self, spec: ConnectionSpec) -> int:

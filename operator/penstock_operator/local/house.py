@@ -283,7 +283,8 @@ class House:
         began = asyncio.get_running_loop().time()
         while True:
             is_late = asyncio.get_running_loop().time() - began > self._patience_seconds()
-            if all(group.is_drained or _why_not(group, is_late=is_late) for group in self.groups.values()):
+            are_over = all(group.is_drained or _why_not(group, is_late=is_late) for group in self.groups.values())
+            if are_over and (is_late or self._was_looked_at()):
                 break
             await asyncio.sleep(LOOK_SECONDS)
         for identity, group in self.groups.items():
@@ -293,6 +294,11 @@ class House:
                 messages = f"{group.new_dead_letters:,} message{'s' if group.new_dead_letters > 1 else ''}"
                 self.failures.append(Failure(str(identity), f"{messages} could not be processed: dead letters."))
         self.failures += [Failure(about, sentence) for about, sentence in self._unready()]
+
+    def _was_looked_at(self) -> bool:
+        """Tell whether it is known of all that is declared how it stands: there may be no group to wait for."""
+        kinds = (CONNECTION.name, STREAM.name, CONSUMER.name)
+        return all(self._home.ready(identity) for identity in self._home.declared if identity.kind in kinds)
 
     def _patience_seconds(self) -> float:
         """Return how long to wait for streams and consumers: less where there is not even a server."""
