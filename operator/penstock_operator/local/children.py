@@ -46,10 +46,7 @@ class Guard:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._process is not None:
-            _pipe(self._process).close()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(GUARDIAN_SECONDS)
+        self._close()
 
     def note(self, pid: int, rank: int) -> None:
         """Have a process group ended when we are gone."""
@@ -68,10 +65,20 @@ class Guard:
         for pid, rank in self._living.items():
             self._say(f"+{pid} {rank}")
 
+    def _close(self) -> None:
+        """Let the guardian know that it is over, and wait for its end."""
+        if self._process is None:
+            return
+        with suppress(BrokenPipeError):  # what it was not told is lost with it
+            _pipe(self._process).close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(GUARDIAN_SECONDS)
+
     def _tell(self, line: str) -> None:
         try:
             self._say(line)
         except BrokenPipeError:  # somebody killed it: another takes its place, and is told everything
+            self._close()
             self._start()
 
     def _say(self, line: str) -> None:

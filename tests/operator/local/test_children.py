@@ -1,0 +1,111 @@
+"""Programs of the local home: started again, ended in time, and never left behind, though their owner is killed."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+
+from penstock_operator.local.children import WORKER, Child, Guard, Kept
+from tests.testbed.waiting import wait_until
+
+PATIENCE_SECONDS = 60
+SLEEP = (sys.executable, "-c", "import time; time.sleep(3600)")
+OWNER = """
+import os, subprocess, sys, time
+from pathlib import Path
+from penstock_operator.local.children import SERVER, WORKER, Guard
+lock = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+guard = Guard(lock).__enter__()
+def start(rank):
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)
+    guard.note(process.pid, rank)
+    return process.pid
+first = start(WORKER)
+print(guard._process.pid, first, flush=True)
+sys.stdin.readline()
+print(start(SERVER), guard._process.pid, flush=True)
+sys.stdin.readline()
+"""
+
+
+def said(log: Path, word: str) -> bool:
+    return log.exists() and word in log.read_text()
+
+
+def gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_guardian_that_is_killed_is_replaced_and_ends_all_that_was_noted(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", OWNER, str(tmp_path / "lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdin is not None
+        assert owner.stdout is not None
+        guardian, first = map(int, owner.stdout.readline().split())
+        killed = psutil.Process(guardian)
+        killed.kill()
+        wait_until(lambda: gone(guardian), "the guardian has ended", PATIENCE_SECONDS)
+        owner.stdin.write("\n")
+        owner.stdin.flush()
+        second, other = map(int, owner.stdout.readline().split())
+        assert other != guardian
+        assert not gone(first)
+        owner.kill()
+    wait_until(lambda: gone(first) and gone(second) and gone(other), "all have ended", PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., tuple[Kept, list[str]]]:
+    def make(*command: str, guard: Guard, final: frozenset[int] = frozenset()) -> tuple[Kept, list[str]]:
+        heard: list[str] = []
+        return Kept("It", Child(command, tmp_path / "log", guard, WORKER), heard.append, final), heard
+
+    return make
+
+
+Make = Callable[..., tuple[Kept, list[str]]]
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> int:
+    return os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+
+
+async def test_what_ends_is_started_again_until_it_is_told_to_end(make: Make, lock: int) -> None:
+    with Guard(lock) as guard:
+        kept, heard = make(*SLEEP, guard=guard)
+        starts = asyncio.Queue[None](10)
+        running = asyncio.create_task(kept.run(lambda: starts.put_nowait(None)))
+        await starts.get()
+        kept.child.kill()
+        await starts.get()
+        await kept.end(PATIENCE_SECONDS)
+        assert await running == -15
+    assert heard == ["It was killed by signal 9, and is started again."]
+
+
+async def test_a_final_exit_code_is_the_end(make: Make, lock: int) -> None:
+    with Guard(lock) as guard:
+        kept, heard = make(
+            sys.executable, "-c", "print('said'); raise SystemExit(3)", guard=guard, final=frozenset({3})
+        )
+        assert await kept.run() == 3
+    assert heard == []
+    assert kept.child.log.read_text() == "said\n"
+
+
+async def test_what_does_not_end_when_it_is_told_to_is_killed(make: Make, lock: int) -> None:
+    stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(3600)"
+    with Guard(lock) as guard:
+        kept, _ = make(sys.executable, "-c", stubborn, guard=guard)
+        running = asyncio.create_task(kept.run())
+        is_ready = partial(said, kept.child.log, "ready")
+        await asyncio.to_thread(wait_until, is_ready, "it is ready", PATIENCE_SECONDS)
+        await kept.end(0.1)
+        assert await running == -9
