@@ -20,6 +20,7 @@ from penstock_operator.plan.group_places import GroupPlace, group_place
 from penstock_operator.plan.surroundings import Waiting
 from penstock_operator.plan.worker_settings import WorkerPlace, secret_keys, worker_settings
 from penstock_operator.resources import ConnectionSpec, ConsumerSpec, QueueGroupSpec
+from penstock_operator.services.home import HomeError
 
 JAVA = "java"
 
@@ -82,9 +83,13 @@ class Declaring:
 
     async def _orders(self, found: _Found, name: str) -> Orders:
         worker = self._worker_place(found, name)
-        for (secret, key), file in worker.secret_files.items():
-            await self._write_secret(found.group, secret, key, Path(file))
-        variables = await code_places.environment(found.group, found.spec.handler.env, name, found.manifests, self.home)
+        env = found.spec.handler.env
+        try:
+            for (secret, key), file in worker.secret_files.items():
+                await self._write_secret(found.group, secret, key, Path(file))
+            variables = await code_places.environment(found.group, env, name, found.manifests, self.home)
+        except HomeError as problem:
+            raise CannotRunError(str(problem)) from problem
         return Orders(worker_settings(found.group, found.spec, found.connection, found.place, worker), variables)
 
     def _worker_place(self, found: _Found, name: str) -> WorkerPlace:

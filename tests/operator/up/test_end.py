@@ -82,6 +82,10 @@ def test_a_manifest_that_cannot_be_meant_is_told_with_its_line_and_nothing_is_be
     ("group", "said"),
     [
         ({"consumerRef": {"name": "gone"}}, "spec.consumerRef: There is no Consumer default/gone."),
+        (
+            {"spark": {"master": "sc://127.0.0.1:1", "tokenSecretRef": {"name": "spark", "key": "token"}}},
+            "Secret default/spark with the key token is not there.",
+        ),
         ({"spark": {"master": "k8s://https://k"}}, "executors as pods, and those cannot reach a laptop"),
     ],
 )
