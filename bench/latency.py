@@ -6,7 +6,7 @@ ours, until the batch's folder is given its name; for Kafka, until the write ret
 logs of offsets, come later. They take turns in several rounds, on JVMs that live for the whole benchmark; a round
 before them is not counted, and of each round's messages the first are left out.
 
-`make bench-latency SECONDS=5 ROUNDS=1` tries it for a short while.
+`make bench-latency ROUND_SECONDS=5 ROUNDS=1` tries it for a short while.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from tools.environment import ROOT
 RATE = 1000
 BATCH = 100_000
 """At most, as a queue group has it that says nothing; at this rate none is near."""
-SECONDS = int(os.environ.get("SECONDS", "20"))
+SECONDS = int(os.environ.get("ROUND_SECONDS", "20"))
 WARM_SECONDS = 10
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 MESSAGES = RATE * (WARM_SECONDS + SECONDS)
