@@ -13,6 +13,7 @@ from penstock_worker.policy.machine.ending import EXIT_CODE_STOPPED
 from tests.chaos.accounting import Account
 from tests.chaos.faults import Fault
 from tests.chaos.place import Draft, Place
+from tests.chaos.worker import Worker
 from tests.testbed.programs import Program
 
 STOP_SECONDS = 180
@@ -41,13 +42,26 @@ def struck(fault: Fault, messages: int) -> Play:
     async def round_of(place: Place, chance: random.Random) -> Round:
         first, began = place.published + 1, time.monotonic()
         await place.publish(messages)
-        worker = await fault.moment(place, chance)
+        worker = await _moment_of(fault, place, messages, chance)
         await fault.blow(place, worker)
         place.site.heal()
         await place.drained()
         return Round(fault.name, fault.when, await place.account(first), time.monotonic() - began)
 
     return round_of
+
+
+async def _moment_of(fault: Fault, place: Place, messages: int, chance: random.Random) -> Worker:
+    """Wait for the fault's moment; if all is done before it comes, have more messages until it does."""
+    moment = asyncio.ensure_future(fault.moment(place, chance))
+    while not moment.done():
+        drained = asyncio.ensure_future(place.drained())
+        await asyncio.wait({moment, drained}, return_when=asyncio.FIRST_COMPLETED)
+        if not moment.done():
+            await drained
+            await place.publish(messages)
+        drained.cancel()
+    return moment.result()
 
 
 def fed(
