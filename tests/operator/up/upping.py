@@ -108,7 +108,7 @@ class Up:
     def drained(self) -> tuple[int, str]:
         """Run it with --drain; return its exit code and what it said."""
         command = self.command("up", "-f", str(self.manifests), "--drain")
-        ended = self._ran(command)
+        ended = self.ran(command)
         return ended.returncode, ended.stderr + ended.stdout
 
     def interrupt(self) -> int:
@@ -122,9 +122,9 @@ class Up:
             self.interrupt()
 
     def down(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return self._ran(self.command("down", *words))
+        return self.ran(self.command("down", *words))
 
-    def _ran(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+    def ran(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
             check=False,
