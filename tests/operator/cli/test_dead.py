@@ -47,6 +47,13 @@ async def test_where_there_are_none_none_are_listed(orders: Shop) -> None:
     assert (replayed.exit_code, replayed.stdout) == (0, "0 replayed.\n")
 
 
+async def test_in_a_stream_that_has_had_none_yet_none_are_listed(orders: Shop) -> None:
+    with orders.work.driver():
+        await orders.work.drained()
+    assert await orders.letters() == 0
+    assert await orders.data("dead", "list") == {"deadLetters": []}
+
+
 async def test_a_letter_is_shown_with_all_that_it_says(orders: Shop) -> None:
     orders.work.script.process = broken
     await orders.work.publish(b'{"id": 1}\n{}', headers={"trace-id": "abc"})

@@ -76,9 +76,10 @@ class DeadLetters:
         except MissingError:
             return []
         found: list[Found] = []
+        first = max(1, state.first_sequence)  # 0 where there never was a message
         before, window = state.last_sequence + 1, FIRST_WINDOW
-        while before > state.first_sequence and len(found) < limit:
-            start = max(state.first_sequence, before - window)
+        while before > first and len(found) < limit:
+            start = max(first, before - window)
             some = [each async for each in self.all(chosen, start, before - 1)]
             found += reversed(some)
             before, window = start, window * WINDOW_GROWTH
