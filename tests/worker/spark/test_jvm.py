@@ -1,12 +1,12 @@
 """What Spark's launcher is given, and what is said of a JVM that does not start."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from typing_extensions import override
 
-from penstock_worker.spark import classic, jvm
+from penstock_worker.spark import jvm
 from penstock_worker.spark.java import find_java
 from penstock_worker.spark.problems import CannotStartError
 
@@ -20,6 +20,24 @@ class Show {
     System.out.flush();
   }
 }
+"""
+STARTS_WITH_A_JVM_THAT_IS_KILLED = """
+import sys
+from pathlib import Path
+from penstock_worker.spark import classic, jvm
+from penstock_worker.spark.problems import CannotStartError
+class Short(jvm.Jvm):
+    def _await_address(self):
+        address = super()._await_address()
+        self.kill()
+        return address
+classic.Jvm = Short
+spark = classic.ClassicSpark("local[1]", Path(sys.argv[1]), {})
+try:
+    spark.start()
+except CannotStartError as problem:
+    print("of no use" if problem.is_permanent else "worth another try")
+spark.close()
 """
 
 
@@ -56,19 +74,7 @@ def test_a_jvm_that_is_killed_while_it_starts_is_worth_another_try(tmp_path: Pat
     started.end()
 
 
-def test_a_jvm_that_is_killed_once_it_has_told_its_address_is_worth_another_try(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Short(jvm.Jvm):
-        @override
-        def _await_address(self) -> tuple[int, str]:
-            address = super()._await_address()
-            self.kill()
-            return address
-
-    monkeypatch.setattr(classic, "Jvm", Short)
-    spark = classic.ClassicSpark("local[1]", tmp_path, {})
-    with pytest.raises(CannotStartError) as problem:
-        spark.start()
-    assert not problem.value.is_permanent
-    spark.close()
+def test_a_jvm_that_is_killed_once_it_has_told_its_address_is_worth_another_try(tmp_path: Path) -> None:
+    """In a process of its own: to start Spark ends the JVM that pyspark knows, which may be the test session's."""
+    command = [sys.executable, "-c", STARTS_WITH_A_JVM_THAT_IS_KILLED, str(tmp_path)]
+    assert subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout == "worth another try\n"
