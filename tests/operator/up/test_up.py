@@ -61,20 +61,25 @@ def test_what_is_published_becomes_rows(orders: Orders) -> None:
     orders.wait()
 
 
-def java(up: Up) -> psutil.Process:
-    (jvm,) = [process for process in up.processes("") if process.name() == "java"]
-    return jvm
+def running(word: str, name: str = "") -> Callable[[Up], psutil.Process]:
+    """Return what finds the one such process, which may just be starting anew."""
 
-
-def running(word: str) -> Callable[[Up], psutil.Process]:
     def find(up: Up) -> psutil.Process:
-        (found,) = up.processes(word)
-        return found
+        def found() -> list[psutil.Process]:
+            return [process for process in up.processes(word) if name in process.name()]
+
+        up.wait(lambda: len(found()) == 1, f"there is one {word or name}")
+        return found()[0]
 
     return find
 
 
-VICTIMS = {"engine": running(ENGINE), "driver": running(DRIVER), "JVM": java, "NATS server": running(SERVER)}
+VICTIMS = {
+    "engine": running(ENGINE),
+    "driver": running(DRIVER),
+    "JVM": running("", "java"),
+    "NATS server": running(SERVER),
+}
 
 
 @pytest.mark.parametrize("victim", VICTIMS)

@@ -16,6 +16,12 @@ from tests.worker.driver.driving import LONG_SECONDS, RunningDriver
 pytestmark = pytest.mark.timeout(600)
 
 
+@pytest.fixture(autouse=True)
+def no_settings_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their Spark has a folder with files of settings, in which case there is no archive."""
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+
+
 def test_the_second_start_maps_what_the_first_left() -> None:
     archives = run.current().new_folder("archives")
     with RunningDriver("archiving", java_archives=str(archives)) as driver:
@@ -39,6 +45,13 @@ def left(archives: Path) -> list[Path]:
 
 def driver_maps(driver: RunningDriver) -> str:
     return " ".join(mapped.path for mapped in driver.jvm().memory_maps())
+
+
+def test_where_spark_has_files_of_settings_there_is_no_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    java = find_java(tmp_path / "java")
+    (tmp_path / "spark-defaults.conf").touch()
+    assert archive(tmp_path / "archives", java) is None
 
 
 def test_the_youngest_archives_stay(tmp_path: Path) -> None:

@@ -149,6 +149,12 @@ def test_told_to_end_it_finishes_what_it_has_and_takes_no_more(driver: RunningDr
     assert driver.program.wait_ended(LONG_SECONDS) == 0
 
 
+def test_a_signal_that_comes_to_another_thread_than_the_main_one_ends_it_as_well(driver: RunningDriver) -> None:
+    batch = handed("have_this_thread_hear_the_signal")
+    assert driver.client.run(batch, rows(TEXTS), timeout_seconds=LONG_SECONDS).verdict is Verdict.OK
+    assert driver.program.wait_ended(LONG_SECONDS) == 0
+
+
 def test_a_driver_that_the_engine_has_given_up_ends_with_its_spark(driver: RunningDriver) -> None:
     jvm = driver.jvm()
     driver.client.end()

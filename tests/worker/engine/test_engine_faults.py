@@ -338,7 +338,7 @@ async def test_a_stream_made_anew_has_other_batches_and_other_dead_letters(work:
     """Sinks, dead letters and drivers outlive a stream: what they know by a batch's id is not of its namesake."""
     work.script.process = lambda *_: Outcome(Verdict.OK, 0.0, (Rejection(1, "no"),))
     for _ in range(2):
-        await work.publish_many(SOME)
+        await work.publish_many(1)
         with work.driver():
             await work.drained()
         await work.assert_all_settled()
@@ -346,7 +346,7 @@ async def test_a_stream_made_anew_has_other_batches_and_other_dead_letters(work:
         await work.js.streams.create({"name": work.stream, "subjects": [f"{work.stream}.>"]})
         await work.consumer()
     ids = [handed.name.batch_id for handed, _ in work.script.handed]
-    assert work.script.sequences() == [list(range(1, SOME + 1))] * 2
+    assert work.script.sequences() == [[1], [1]]
     assert len(set(ids)) == 2
     assert [letter.data for letter in await work.letters()] == [b"1"] * 2
 
@@ -365,7 +365,7 @@ async def test_a_consumer_made_anew_gets_what_was_committed_for_its_namesake(wor
     await work.consumer()
     with work.driver():
         await work.drained()
-    assert work.script.sequences() == [list(range(1, SOME + 1))]
+    assert [sequence for each in work.script.sequences() for sequence in each] == list(range(1, SOME + 1))
 
 
 async def test_a_dead_letter_that_cannot_be_stored_keeps_its_message_until_it_can(work: Scene) -> None:

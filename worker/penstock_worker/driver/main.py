@@ -9,6 +9,7 @@ engine has; a second SIGTERM ends all at once.
 import argparse
 import logging
 import os
+import select
 import signal
 import sys
 import threading
@@ -88,7 +89,7 @@ class Driver:
             signal.signal(number, self._end)
         for part in (self._slots, self._overseer, self._keeper):
             part.start()
-        self._told_to_end.wait()
+        self._wait_for_a_signal()
         self._service.refuse("The driver ends.")
         self._runs.wait_told(self._grace_seconds)
         if self._runs.at_work():
@@ -98,6 +99,17 @@ class Driver:
         self._stop_answering()
         self._keeper.close()
         return ENDED
+
+    def _wait_for_a_signal(self) -> None:
+        """Wait without a lock: a signal that came to another thread wakes nobody who waits for one.
+
+        Python has its handlers run in the main thread, which has to be awake for it; writing to this pipe wakes it.
+        """
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write)
+        while not self._told_to_end.is_set():
+            os.read(read, select.PIPE_BUF)
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
         if self._told_to_end.is_set():

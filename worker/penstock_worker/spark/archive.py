@@ -68,6 +68,8 @@ def archive(folder: Path, java: Java) -> Archive | None:
     """Return the archive in a folder for this Java and the Spark that is installed; None if there cannot be one."""
     if any(letter.isspace() or letter == os.pathsep for letter in str(folder)):
         return None  # options of a JVM are split there
+    if any(map(_has_files, _folders_of_settings())):
+        return None  # Java archives no classes where a folder with files stands among the jars
     try:
         folder.mkdir(parents=True, exist_ok=True)
         home = _home(java)
@@ -79,6 +81,17 @@ def archive(folder: Path, java: Java) -> Archive | None:
         log.info("Spark starts without an archive of its classes: %s", problem)
         return None
     return Archive(folder / f"{name}.jsa", base)
+
+
+def _folders_of_settings() -> Iterator[Path]:
+    """Say which folders Spark puts among the jars."""
+    for variable in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        if folder := os.environ.get(variable):
+            yield Path(folder)
+
+
+def _has_files(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def _prune(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """A user's code, for tests of the driver: what it does with a batch is chosen by the stream that the batch is of."""
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -149,6 +150,10 @@ def wait_for_a_file(_df: DataFrame, batch: Batch) -> None:
     say(f"{batch.id} waits")
     while not (folder() / "go-on").exists():
         time.sleep(0.01)
+
+
+def have_this_thread_hear_the_signal(_df: DataFrame, _batch: Batch) -> None:
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
 
 
 def stop_spark(_df: DataFrame, batch: Batch) -> None:
