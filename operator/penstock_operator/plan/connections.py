@@ -17,6 +17,8 @@ from penstock_operator.resources.management import ABANDON_ANNOTATION, FINALIZER
 MOST_NAMED = 3
 """How many of those that need a Connection are named where it says why it stays."""
 
+STILL_OPEN = "What is to be deleted on the server still is, over the link that is open."
+
 
 @dataclass(frozen=True, slots=True)
 class Connecting:
@@ -43,6 +45,8 @@ class Failing:
     """UNREACHABLE, TLS_FAILED, UNAUTHORIZED, NO_JETSTREAM, SECRET_NOT_FOUND or SECRET_INVALID."""
     message: str
     """What is wrong, and what to do, in sentences without secrets."""
+    still_in: str = ""
+    """The account that an older link still leads to: what is to go can be deleted there, and nothing else is done."""
 
 
 LinkState = Connecting | Connected | Failing
@@ -54,7 +58,7 @@ def plan_connection(declared: Declared, state: LinkState, dependents: Iterable[D
     It stays for as long as one of those that depend on it has something to delete there: all of a folder, or of a
     namespace, can be deleted at once. Its annotation lets it go nevertheless.
     """
-    needed_by = [dependent.identity for dependent in dependents if FINALIZER in dependent.finalizers]
+    needed_by = who_needs_it(dependents)
     if needed_by and _is_abandoned(declared):
         return _abandoned(declared, needed_by)
     if declared.spec is None:
@@ -69,6 +73,11 @@ def plan_connection(declared: Declared, state: LinkState, dependents: Iterable[D
         notes=_notes(verdicts),
         next=Next.WHEN_IT_CHANGES,
     )
+
+
+def who_needs_it(dependents: Iterable[Declared]) -> Sequence[Identity]:
+    """Return those of its dependents that have something to delete through a Connection."""
+    return [dependent.identity for dependent in dependents if FINALIZER in dependent.finalizers]
 
 
 def _finalizer(declared: Declared, *, is_needed: bool) -> Finalizer:
@@ -114,8 +123,8 @@ def _verdicts(state: LinkState) -> Verdicts:
     match state:
         case Connecting():
             return _told(UNKNOWN, UNKNOWN, Reason.CONNECTING, "The first attempt has not ended yet.")
-        case Failing(reason=reason, message=message):
-            return _told(FALSE, FALSE, reason, message)
+        case Failing(reason=reason, message=message, still_in=still_in):
+            return _told(FALSE, FALSE, reason, f"{message} {STILL_OPEN}" if still_in else message)
         case Connected(warnings=warnings):
             connected = _told(TRUE, TRUE, Reason.CONNECTED, "The server answers, and JetStream can be used.")
             return (*connected, *doubtful(warnings))

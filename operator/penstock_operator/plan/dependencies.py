@@ -198,7 +198,10 @@ def _through(
     ):
         message = f"{identity} does not allow namespace {declared.identity.namespace}: its allowedNamespaces decide."
         return Waiting(Reason.CONNECTION_NOT_ALLOWED, message)
-    return _reached(identity, world.links.get(identity, Connecting()), stream, consumer)
+    link = world.links.get(identity, Connecting())
+    if declared.deleting and isinstance(link, Failing) and link.still_in:
+        return Resolved(Place(link.still_in, stream, consumer), identity)
+    return _reached(identity, link, stream, consumer)
 
 
 def _reached(connection: Identity, state: LinkState, stream: str, consumer: str) -> Resolved | Waiting:

@@ -6,7 +6,7 @@ what is said (plan.connections does).
 """
 
 from penstock_operator.plan.conditions import is_news
-from penstock_operator.plan.connections import Connected, Failing, LinkState, plan_connection
+from penstock_operator.plan.connections import Connected, Failing, LinkState, plan_connection, who_needs_it
 from penstock_operator.plan.decision import Finalizer, Next
 from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.reasons import Reason
@@ -25,8 +25,7 @@ async def look_after(shop: Workshop, declared: Declared) -> Next:
     else:
         state = await _keep(shop, declared, declared.spec)
         await _know_namespaces(shop, declared, declared.spec)
-    users = [shop.world.objects[user] for user in shop.world.dependents(declared.identity)]
-    decided = plan_connection(declared, state, users)
+    decided = plan_connection(declared, state, _users(shop, declared))
     declared = await _write_finalizer(shop, declared, decided.finalizer)
     if declared.deleting and not declared.finalizers:
         await shop.tell(declared, decided.notes)
@@ -47,30 +46,22 @@ async def _write_finalizer(shop: Workshop, declared: Declared, wanted: Finalizer
 
 
 async def _keep(shop: Workshop, declared: Declared, spec: ConnectionSpec) -> LinkState:
-    """Have the link made from what its Secrets hold now."""
+    """Have the link made from what its Secrets hold now.
+
+    They may be deleted before the Connection, and before what is to go through it, by any length of time: the
+    controller that empties a namespace takes one kind after the other, in any order.
+    """
     identity = declared.identity
     try:
         secrets = {name: await shop.home.secret(identity.namespace, name) for name in secret_names(spec)}
     except RefusedError as refusal:
         return Failing(Reason.SECRET_NOT_FOUND, f"A Secret cannot be read: {refusal}")
-    are_complete = None not in secrets.values()
-    if are_complete:
-        shop.without_secret.discard(identity)
-    if are_complete or _is_gone_for_good(shop, declared):
-        shop.links.keep(identity, spec, secrets)
+    shop.links.keep(identity, spec, secrets, is_needed=bool(who_needs_it(_users(shop, declared))))
     return shop.links.state(identity)
 
 
-def _is_gone_for_good(shop: Workshop, declared: Declared) -> bool:
-    """Tell whether a Secret that is not there ends the link: not if it went with its Connection, which is needed still.
-
-    That may be shown a moment later than the Secret's end, so an open link is closed at the second look only.
-    """
-    if declared.deleting:
-        return False
-    is_second_look = declared.identity in shop.without_secret
-    shop.without_secret.add(declared.identity)
-    return is_second_look or shop.links.link(declared.identity) is None
+def _users(shop: Workshop, declared: Declared) -> list[Declared]:
+    return [shop.world.objects[user] for user in shop.world.dependents(declared.identity)]
 
 
 async def _know_namespaces(shop: Workshop, declared: Declared, spec: ConnectionSpec) -> None:

@@ -25,8 +25,8 @@ class CountedLinks(Links):
         self._metrics = metrics
 
     @override
-    def keep(self, connection: Identity, spec: ConnectionSpec, secrets: Secrets) -> None:
-        self._links.keep(connection, spec, secrets)
+    def keep(self, connection: Identity, spec: ConnectionSpec, secrets: Secrets, *, is_needed: bool = False) -> None:
+        self._links.keep(connection, spec, secrets, is_needed=is_needed)
 
     @override
     def forget(self, connection: Identity) -> None:

@@ -76,14 +76,18 @@ class RelayedLink(Link):
 class Links(Protocol):
     """All links. Each is made and renewed in the background, for ever, until its Connection is forgotten."""
 
-    def keep(self, connection: Identity, spec: ConnectionSpec, secrets: Secrets) -> None:
-        """Have a link as it is declared now. Nothing happens if it is as it was."""
+    def keep(self, connection: Identity, spec: ConnectionSpec, secrets: Secrets, *, is_needed: bool = False) -> None:
+        """Have a link as it is declared now. Nothing happens if it is as it was.
+
+        If its Secrets do not make one any more, one to the same server ends; not while something is to be deleted
+        through it, as `is_needed` tells: it is kept for that alone.
+        """
 
     def forget(self, connection: Identity) -> None:
         """Close its link, if it has one."""
 
     def link(self, connection: Identity) -> Link | None:
-        """Return its link if JetStream can be asked over it now."""
+        """Return its link if JetStream can be asked over it now; state() tells what for."""
 
     def state(self, connection: Identity) -> LinkState:
         """Tell how it stands with its link."""

@@ -44,8 +44,6 @@ class Workshop:
     now: Callable[[], datetime]
     namespaces: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """The labels of each namespace that a Connection's selector was asked about."""
-    without_secret: set[Identity] = field(default_factory=set)
-    """Connections of which a Secret was not there at the last look."""
 
     async def say(
         self,

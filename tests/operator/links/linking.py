@@ -66,9 +66,14 @@ class Kept:
         self._more = asyncio.Event()
 
     def keep(
-        self, spec: ConnectionSpec, secrets: Mapping[str, Any] | None = None, *, of: Identity = CONNECTION
+        self,
+        spec: ConnectionSpec,
+        secrets: Mapping[str, Any] | None = None,
+        *,
+        of: Identity = CONNECTION,
+        is_needed: bool = False,
     ) -> None:
-        self.links.keep(of, spec, secrets or {})
+        self.links.keep(of, spec, secrets or {}, is_needed=is_needed)
 
     async def connected(self, of: Identity = CONNECTION) -> Link:
         await self.until(lambda: isinstance(self.links.state(of), Connected))

@@ -5,7 +5,7 @@ import os
 import signal
 
 from penstock_operator.plan.connections import Connected, Failing
-from penstock_operator.plan.decision import Create, Failure
+from penstock_operator.plan.decision import Create, Delete, Failure
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Missing, Place, Present, Unknown
 from penstock_operator.services.nats.families import Families
@@ -83,6 +83,49 @@ async def test_servers_show_which_connection_a_link_belongs_to(start_nats: Start
         assert clients_of(server) == {"penstock tests team/nats"}
         kept.links.forget(CONNECTION)
     await eventually(lambda: is_left(server), "the link is closed")
+
+
+async def test_a_link_whose_secret_is_gone_stays_for_what_is_to_be_deleted_and_not_longer(
+    start_nats: StartNats,
+) -> None:
+    access = METHODS["userpass"](current().new_folder("user"))
+    server = start_nats(access=access)
+    fields, secrets = login(access)
+    spec, gone = spec_of(server.url, **fields), {"login": None}
+    async with keeping() as kept:
+        kept.keep(spec, secrets)
+        link = await kept.connected()
+        place = Place(link.account, "ORDERS")
+        assert isinstance(await link.carry_out(place, Create(IN_MEMORY)), Present)
+        kept.keep(spec, gone, is_needed=True)
+        failing = await kept.failing()
+        assert (failing.reason, failing.still_in) == (Reason.SECRET_NOT_FOUND, link.account)
+        server.terminate()
+        await kept.until(lambda: kept.links.link(CONNECTION) is None, "the server is away")
+        assert (await kept.failing()).still_in == ""
+        server.start()
+        await kept.until(lambda: kept.links.link(CONNECTION) is not None, "the server is back")
+        kept.keep(spec, secrets)
+        link = await kept.connected()
+        kept.keep(spec, gone, is_needed=True)
+        assert kept.links.link(CONNECTION) is link
+        assert await link.carry_out(place, Delete()) is None
+        kept.keep(spec, gone)
+        assert kept.links.link(CONNECTION) is None
+        assert (await kept.failing()).still_in == ""
+    await eventually(lambda: is_left(server), "the link is closed")
+
+
+async def test_a_link_whose_secret_is_gone_does_not_stay_when_another_server_is_meant(start_nats: StartNats) -> None:
+    access = METHODS["userpass"](current().new_folder("user"))
+    before, after = start_nats(access=access), start_nats(access=access)
+    fields, secrets = login(access)
+    async with keeping() as kept:
+        kept.keep(spec_of(before.url, **fields), secrets)
+        await kept.connected()
+        kept.keep(spec_of(after.url, **fields), {"login": None}, is_needed=True)
+        assert kept.links.link(CONNECTION) is None
+        assert (await kept.failing()).reason is Reason.SECRET_NOT_FOUND
 
 
 async def test_the_old_link_is_used_until_the_new_secret_has_proved_good(start_nats: StartNats) -> None:

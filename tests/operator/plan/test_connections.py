@@ -30,6 +30,14 @@ def test_a_connection(state: LinkState, ready: str, reachable: str, reason: Reas
     assert decided.action is None
 
 
+def test_a_connection_that_is_open_for_what_is_to_be_deleted_alone_says_so() -> None:
+    decided = plan_connection(connection(), Failing(Reason.SECRET_NOT_FOUND, "It is missing.", still_in="a"))
+    assert {verdict.status for verdict in decided.verdicts} == {"False"}
+    assert decided.verdicts[0].message == (
+        "It is missing. What is to be deleted on the server still is, over the link that is open."
+    )
+
+
 def test_a_connection_that_works_not_as_well_as_it_could_is_ready_and_says_so() -> None:
     decided = plan_connection(connection(), Connected("a", warnings=("It may not read advisories.",)))
     assert [verdict.status for verdict in decided.verdicts] == ["True", "True", "True"]

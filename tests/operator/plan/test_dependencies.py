@@ -73,6 +73,13 @@ def test_a_connection_that_leads_nowhere_is_waited_for(link: LinkState | None, e
     assert reason(resolve(stream(), world(connection(), link=link))) is expected
 
 
+def test_what_is_to_be_deleted_goes_over_a_link_that_is_open_for_that_alone() -> None:
+    failing = Failing(Reason.SECRET_NOT_FOUND, "It is missing.", still_in="account-1")
+    found = resolve(stream(deleting=True), world(connection(deleting=True), link=failing))
+    assert found == Resolved(Place("account-1", "ORDERS"), NATS)
+    assert reason(resolve(stream(), world(connection(), link=failing))) is Reason.CONNECTION_NOT_READY
+
+
 def test_a_connection_that_cannot_be_understood_is_waited_for() -> None:
     assert reason(resolve(stream(), world(connection({"servers": []})))) is Reason.CONNECTION_NOT_READY
 

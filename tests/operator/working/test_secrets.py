@@ -54,3 +54,21 @@ def test_no_secret_is_in_a_status_an_event_or_a_log(secured: Scene, access: Acce
     for secret in ("hunter2-hunter2", access.client.arguments["password"]):
         assert secret not in told
         assert secret not in secured.operator.program.log.read_text()
+
+
+def test_what_was_declared_to_go_goes_however_long_its_secret_is_gone_and_nothing_else_is_done(
+    secured: Scene, access: Access
+) -> None:
+    """The controller that empties a namespace may take its Secrets first, and the rest much later."""
+    put(secured, access.client)
+    secured.declare_stream("drafts", management={"deletion": "Delete"})
+    secured.wait_ready("connection/nats", "stream/orders", "stream/drafts")
+    secured.delete("secret/login")
+    secured.wait_condition("connection/nats", "Ready", "False", "SecretNotFound")
+    secured.annotate("connection/nats", "looked-at=again")
+    secured.declare_stream("late")
+    secured.wait_condition("stream/late", "Ready", "False", "ConnectionNotReady")
+    secured.delete("connection/nats", wait=False)
+    secured.delete("stream/drafts")
+    secured.wait_gone("connection/nats")
+    assert secured.streams() == ["orders"]

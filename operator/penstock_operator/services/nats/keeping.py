@@ -1,11 +1,13 @@
 """The links of all Connections, each as it is declared now, with the secrets that there are now.
 
-When only secrets change, the link that there was is used until another is connected; when another server is meant, or
-a Secret is gone, it is closed at once. Knows when to open and to close. Does not know how (session.py).
+When only secrets change, the link that there was is used until another is connected; when another server is meant, it
+is closed at once. When a Secret is gone, it is closed as soon as nobody has anything to delete through it. Knows when
+to open and to close. Does not know how (session.py).
 """
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Self
 
 from typing_extensions import override
@@ -16,7 +18,7 @@ from penstock_operator.plan.surroundings import Place
 from penstock_operator.resources.connection import ConnectionSpec
 from penstock_operator.services.links import Link, Links, Secrets
 from penstock_operator.services.nats.families import Families
-from penstock_operator.services.nats.material import Material, MaterialError, material
+from penstock_operator.services.nats.material import Material, MaterialError, destination, material
 from penstock_operator.services.nats.session import Session
 
 MOST_NEWS = 100_000
@@ -45,15 +47,19 @@ class NatsLinks(Links):
             await asyncio.wait(self._closing)
 
     @override
-    def keep(self, connection: Identity, spec: ConnectionSpec, secrets: Secrets) -> None:
+    def keep(self, connection: Identity, spec: ConnectionSpec, secrets: Secrets, *, is_needed: bool = False) -> None:
         kept = self._kept.setdefault(connection, _Kept())
         try:
             made_from = material(connection.namespace, spec, secrets)
         except MaterialError as problem:
-            self._fail(connection, kept, Failing(problem.reason, str(problem)))
+            spared = kept.of_use_in(destination(spec)) if is_needed else None
+            self._fail(connection, kept, Failing(problem.reason, str(problem)), spared)
             return
         if kept.latest is None or kept.latest.material.digest != made_from.digest:
             self._renew(connection, kept, made_from)
+        elif kept.fault:
+            kept.fault = None
+            self._tell(connection)
 
     @override
     def forget(self, connection: Identity) -> None:
@@ -82,10 +88,11 @@ class NatsLinks(Links):
             await self._moved.wait()
         return self.state(connection)
 
-    def _fail(self, connection: Identity, kept: "_Kept", failing: Failing) -> None:
-        self._close(*kept.sessions())
-        before, kept.fault, kept.latest, kept.former = kept.state, failing, None, None
-        if before != failing:
+    def _fail(self, connection: Identity, kept: "_Kept", failing: Failing, spared: Session | None) -> None:
+        before = kept.state
+        self._close(*(session for session in kept.sessions() if session is not spared))
+        kept.fault, kept.latest, kept.former = failing, spared, None
+        if before != kept.state:
             self._tell(connection)
 
     def _renew(self, connection: Identity, kept: "_Kept", made_from: Material) -> None:
@@ -136,11 +143,16 @@ class _Kept:
     def sessions(self) -> tuple[Session, ...]:
         return tuple(session for session in (self.latest, self.former) if session)
 
+    def of_use_in(self, destination: str) -> Session | None:
+        """Return the session that leads there, or the likeliest to do so before long."""
+        leading = [session for session in self.sessions() if session.material.destination == destination]
+        return next((session for session in leading if session.link), leading[0] if leading else None)
+
     @property
     def state(self) -> LinkState:
-        if self.fault:
-            return self.fault
-        return self.latest.state if self.latest else Connecting()
+        state = self.fault or (self.latest.state if self.latest else Connecting())
+        still = next((session.link for session in self.sessions() if session.link), None)
+        return replace(state, still_in=still.account) if isinstance(state, Failing) and still else state
 
 
 class _News:

@@ -62,10 +62,9 @@ class Material:
 def material(namespace: str, spec: ConnectionSpec, secrets: Secrets) -> Material:
     """Put it together, or raise what is missing or wrong."""
     picked = _Picked(namespace, secrets)
-    jetstream = spec.jet_stream
     auth, user, account = _identification(spec.auth, picked)
     tls = _encryption(spec, picked)
-    domain, prefix = (jetstream.domain or "", jetstream.api_prefix or "") if jetstream else ("", "")
+    domain, prefix = _way(spec)
     _check(spec)
     return Material(
         servers=tuple(spec.servers),
@@ -76,8 +75,19 @@ def material(namespace: str, spec: ConnectionSpec, secrets: Secrets) -> Material
         user=user,
         account=account,
         digest=_digest(spec.model_dump_json(exclude={"allowed_namespaces"}), *picked.values),
-        destination=_digest(*spec.servers, domain, prefix),
+        destination=destination(spec),
     )
+
+
+def destination(spec: ConnectionSpec) -> str:
+    """Return what is equal exactly if the same JetStream is meant, whoever we are."""
+    return _digest(*spec.servers, *_way(spec))
+
+
+def _way(spec: ConnectionSpec) -> tuple[str, str]:
+    """Return the domain and the prefix by which JetStream is asked."""
+    jetstream = spec.jet_stream
+    return (jetstream.domain or "", jetstream.api_prefix or "") if jetstream else ("", "")
 
 
 def secret_names(spec: ConnectionSpec) -> frozenset[str]:
