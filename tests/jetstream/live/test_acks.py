@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from penstock_jetstream.client.message import Message
-from penstock_jetstream.core.options import Wait
 from penstock_jetstream.errors import NoRespondersError
 from tests.jetstream.scene import SECOND, scene, until
 from tests.testbed.nats.server import NatsServer
@@ -149,7 +148,7 @@ async def test_one_ack_is_enough_where_the_policy_is_all(every_server: NatsServe
     async with scene(every_server.url, fresh_name) as it:
         consumer = await it.create(ack_policy="all")
         await it.fill(10)
-        messages = await consumer.fetch(10, wait=Wait.NOTHING)
+        messages = await consumer.fetch(10)
         await messages[8].double_ack()
         info = await it.info()
         assert (info.num_ack_pending, info.ack_floor.stream_sequence) == (1, 9)

@@ -128,6 +128,7 @@ async def test_what_passes_is_tried_again_in_place_and_then_acknowledged(work: S
     def fail_twice(handed: Handed, _rows: pa.Table) -> Outcome:
         return Outcome(Verdict.TRANSIENT if handed.name.run < 3 else Verdict.OK, 0.01, fault=FAULT)
 
+    work.batch_of(10)
     await work.publish_many(10)
     work.script.process = fail_twice
     with work.driver():
@@ -239,6 +240,7 @@ async def test_a_small_max_ack_pending_makes_batches_smaller_and_nothing_stops(
 
 
 async def test_messages_that_come_again_are_batches_of_their_own(work: Scene) -> None:
+    work.batch_of(5)
     await work.publish_many(5)
     handle = work.js.consumer(work.stream, "etl")
     for message in await handle.fetch(5):

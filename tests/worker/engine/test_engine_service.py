@@ -72,6 +72,7 @@ async def test_the_status_says_what_runs(work: Scene) -> None:
         return Outcome(Verdict.OK, 1.5)
 
     work.script.process = hold
+    work.batch_of(SOME)
     await work.publish_many(SOME)
     with work.driver():
         async with work.working():
@@ -153,6 +154,7 @@ def fetched(place: str, path: str) -> tuple[int, str]:
 async def test_probes_and_metrics_are_served(work: Scene) -> None:
     place = f"{ports.LOOPBACK}:{ports.free_port()}"
     work.change(probes=place)
+    work.batch_of(SOME)
     await work.publish_many(SOME)
     async with work.working():
         await work.until_status(lambda told: not told["ready"])

@@ -61,6 +61,10 @@ class Scene:
         """Tell the engine something else from now on."""
         self.settings = replace(self.settings, engine=replace(self.settings.engine, **fields))
 
+    def batch_of(self, messages: int) -> None:
+        """Have so many messages be one batch from now on, however long the last of them is on its way."""
+        self.change(batch=BatchSettings(max_messages=messages, max_wait_seconds=PATIENCE_SECONDS))
+
     def connect(self, connection: ConnectionSettings) -> None:
         """Have the engine reach its servers in another way from now on."""
         self.settings = replace(self.settings, connection=connection)
