@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.operator.up.upping import PATIENCE_SECONDS, Up
+from tests.operator.up.upping import PATIENCE_SECONDS, QUICK, Up
 from tests.testbed.waiting import wait_until
 
 pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
@@ -85,6 +85,10 @@ def test_a_manifest_that_cannot_be_meant_is_told_with_its_line_and_nothing_is_be
         (
             {"spark": {"master": "sc://127.0.0.1:1", "tokenSecretRef": {"name": "spark", "key": "token"}}},
             "Secret default/spark with the key token is not there.",
+        ),
+        (
+            {"spark": {"master": "local[1]", "conf": {**QUICK, "spark.sql.shuffle.partition": "1"}}},
+            "has no setting spark.sql.shuffle.partition. Did you mean spark.sql.shuffle.partitions?",
         ),
         ({"spark": {"master": "k8s://https://k"}}, "executors as pods, and those cannot reach a laptop"),
     ],

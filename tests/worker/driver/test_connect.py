@@ -32,7 +32,7 @@ def on_server(server: ConnectServer) -> Iterator[RunningDriver]:
     token = run.current().new_folder("token") / "token"
     token.write_text(f"{TOKEN}\n")
     master = f"sc://127.0.0.1:{free_port()},127.0.0.1:{server.port}"
-    conf = {"spark.sql.shuffle.partitions": "3"}
+    conf = {"spark.sql.shuffle.partitions": "3", "spark.of.the.code": "1"}
     with RunningDriver("driver-connect", master=master, token_file=str(token), conf=conf) as driver:
         yield driver
 
@@ -98,14 +98,36 @@ def test_a_token_that_the_server_refuses_is_told_in_a_sentence(server: ConnectSe
         assert f"The Spark Connect server at 127.0.0.1:{server.port} refuses our token" in said.why_not
 
 
-def test_a_setting_that_a_session_cannot_have_is_named(server: ConnectServer, driver: RunningDriver) -> None:
+@pytest.mark.parametrize(
+    ("setting", "value", "told"),
+    [
+        (
+            "spark.executor.memory",
+            "1g",
+            "does not let a session set spark.executor.memory: set it where the server is started",
+        ),
+        (
+            "spark.sql.shuffle.partitions",
+            "many",
+            "The Spark setting spark.sql.shuffle.partitions cannot have this value: ",
+        ),
+        (
+            "spark.sql.shuffle.partition",
+            "3",
+            "has no setting spark.sql.shuffle.partition. Did you mean spark.sql.shuffle.partitions?",
+        ),
+    ],
+)
+def test_a_setting_that_a_session_cannot_have_is_named(
+    server: ConnectServer, driver: RunningDriver, setting: str, value: str, told: str
+) -> None:
     assert driver.is_ready()
-    url, conf = f"{server.url}/;token={TOKEN}", {"spark.executor.memory": "1g"}
+    url, conf = f"{server.url}/;token={TOKEN}", {"spark.of.the.code": "1", setting: value}
     with RunningDriver("driver-set", master=url, conf=conf) as refused:
         wait_until(lambda: is_permanent(refused), "it says why it cannot start", START_SECONDS)
         said = refused.describe()
         assert said is not None
-        assert "does not let a session set spark.executor.memory: set it where the server is started" in said.why_not
+        assert told in said.why_not
         assert TOKEN not in repr(said)
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock_worker.spark import defaults, master
+from penstock_worker.spark import defaults, master, settings
 from penstock_worker.spark.contract import END_SECONDS
 from penstock_worker.spark.facts import first_line
 from penstock_worker.spark.jvm import Jvm
@@ -126,11 +126,13 @@ class ClassicSpark:
 
         try:
             jvm.attach()
-            return SparkSession.builder.getOrCreate()
+            session = SparkSession.builder.getOrCreate()
+            settings.check_classic(session._jvm, self._conf)  # noqa: SLF001 - there is no other way in
         except BROKEN_CALL as problem:
             sentence = f"Spark does not start on {self.name}: {first_line(problem)}"
             is_gone = isinstance(problem, (OSError, Py4JNetworkError))
             raise CannotStartError(sentence, is_permanent=not is_gone) from problem
+        return session
 
 
 def _forget(context: "type[SparkContext]") -> None:

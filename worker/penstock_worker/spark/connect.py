@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, cast
 
 import grpc
+from pyspark.errors import IllegalArgumentException
 
-from penstock_worker.spark import defaults, master
+from penstock_worker.spark import defaults, master, settings
 from penstock_worker.spark.channel import Channel
 from penstock_worker.spark.contract import END_SECONDS
 from penstock_worker.spark.facts import first_line
@@ -104,7 +105,7 @@ class ConnectSpark:
         problems: list[CannotStartError] = []
         for address in self._addresses:
             try:
-                self._root, self._address = self._open(address), address
+                self._root, self._address = self._open(address, is_first=True), address
             except CannotStartError as problem:
                 problems.append(problem)
             else:
@@ -144,7 +145,7 @@ class ConnectSpark:
     def kill(self) -> None:
         """Do nothing: the server is not ours."""
 
-    def _open(self, address: master.Address) -> "SparkSession":
+    def _open(self, address: master.Address, *, is_first: bool = False) -> "SparkSession":
         from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - slow to import
 
         _dial(address)
@@ -152,6 +153,8 @@ class ConnectSpark:
         try:
             session.client.set_retry_policies([_policy()])
             self._set(session)
+            if is_first:
+                settings.check_connect(session, self._conf)
         except (CannotStartError, *BROKEN_CALL, grpc.RpcError) as problem:
             _let_go(session)  # pyspark would take it for the one that all may use
             raise _explained(address, problem) from problem
@@ -161,6 +164,8 @@ class ConnectSpark:
         for name, value in self._conf.items():
             try:
                 session.conf.set(name, value)
+            except IllegalArgumentException as problem:
+                raise CannotStartError(settings.no_value(name, problem)) from problem
             except BROKEN_CALL as problem:
                 if _asked_too_much(problem):
                     raise CannotStartError(
@@ -199,13 +204,14 @@ def _dial(address: master.Address) -> None:
 def _policy() -> "RetryPolicy":
     from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - slow to import
 
-    return DefaultPolicy(
+    policy = DefaultPolicy(
         max_retries=RETRIES,
         initial_backoff=FIRST_MILLISECONDS,
         max_backoff=LONGEST_MILLISECONDS,
         jitter=JITTER_MILLISECONDS,
-        recognize_server_retry_delay=False,
     )
+    policy.recognize_server_retry_delay = False  # no argument of it, as pyspark 4.0 knows none
+    return policy
 
 
 def _let_go(session: "SparkSession") -> None:
