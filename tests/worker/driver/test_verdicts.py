@@ -8,7 +8,7 @@ import pytest
 from penstock_worker.exchange.client import DriverFaultError
 from penstock_worker.exchange.columns import COLUMNS
 from penstock_worker.policy.outcome import Rejection, Verdict
-from tests.worker.driver.driving import START_SECONDS, RunningDriver, handed, rows
+from tests.worker.driver.driving import LONG_SECONDS, START_SECONDS, RunningDriver, handed, rows
 
 pytestmark = [pytest.mark.timeout(2 * START_SECONDS), pytest.mark.xdist_group("driver-local")]
 
@@ -74,6 +74,13 @@ def test_the_users_settings_go_before_ours(driver: RunningDriver) -> None:
     batch = handed("settings_seen")
     driver.client.run(batch, rows(("a",)), timeout_seconds=START_SECONDS)
     assert (driver.jobs_folder / batch.name.batch_id).read_text() == repr(["UTC", "2", "ours"])
+
+
+def test_where_each_batch_at_once_has_a_core_it_is_one_task_and_needs_no_shuffle(driver: RunningDriver) -> None:
+    batch = handed("tell_plan")
+    outcome = driver.client.run(batch, rows(("a", "b")), timeout_seconds=LONG_SECONDS)
+    assert outcome.verdict is Verdict.OK, outcome
+    assert (driver.jobs_folder / batch.name.batch_id).read_text() == "1 False"
 
 
 def test_what_the_code_sends_is_fetched_until_it_is_forgotten(driver: RunningDriver) -> None:

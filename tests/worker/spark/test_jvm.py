@@ -32,7 +32,7 @@ class Short(jvm.Jvm):
         self.kill()
         return address
 classic.Jvm = Short
-spark = classic.ClassicSpark("local[1]", Path(sys.argv[1]), {})
+spark = classic.ClassicSpark("local[1]", Path(sys.argv[1]), {}, 1)
 try:
     spark.start()
 except CannotStartError as problem:

@@ -22,6 +22,23 @@ def test_how_many_tasks_run_at_once_is_known_where_spark_runs_here(url: str, thr
     assert master.is_on_this_machine(url) is (threads is not None)
 
 
+@pytest.mark.parametrize(
+    ("url", "at_once", "conf", "expected"),
+    [
+        ("local[2]", 2, {}, True),
+        ("local[1]", 2, {}, True),
+        ("local[3]", 2, {}, False),
+        ("local[2]", 2, {"spark.default.parallelism": "2"}, False),
+        ("local[2]", 2, {"spark.sql.leafNodeDefaultParallelism": "4"}, False),
+        ("spark://h:7077", 16, {}, False),
+    ],
+)
+def test_a_batch_is_one_task_where_as_many_batches_as_cores_run_at_once_and_nobody_says_otherwise(
+    url: str, at_once: int, conf: dict[str, str], *, expected: bool
+) -> None:
+    assert defaults.is_one_task(url, at_once, conf) is expected
+
+
 def test_a_connect_url_names_servers_and_what_all_of_them_are_asked_with() -> None:
     first, second = master.addresses("sc://a.example:1,[::1]/;use_ssl=true;user_id=etl")
     assert (first.endpoint, second.endpoint) == ("a.example:1", "[::1]:15002")

@@ -77,7 +77,10 @@ class Driver:
         self._runs = Runs()
         self._overseer = Overseer(self._runs, driver.hang_seconds, self._give_up)
         archives = Path(driver.java_archives) if driver.java_archives else None
-        make = partial(spark_for, driver.master, Path(driver.work_folder).resolve(), driver.conf, token, archives)
+        folder = Path(driver.work_folder).resolve()
+        make = partial(
+            spark_for, driver.master, folder, driver.conf, at_once=driver.in_flight, token=token, archives=archives
+        )
         self._keeper = Keeper(make, partial(_load, driver), self._overseer, self._give_up)
         self._slots = Slots(driver.in_flight, self._runs, self._keeper)
         self._service = DriverService(driver.entrypoint, shown(driver.master), self._runs, self._keeper, self._end_anew)

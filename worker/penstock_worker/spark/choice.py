@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 
 
 def spark_for(
-    url: str, folder: Path, conf: Mapping[str, str], token: str | None = None, archives: Path | None = None
+    url: str,
+    folder: Path,
+    conf: Mapping[str, str],
+    *,
+    at_once: int,
+    token: str | None = None,
+    archives: Path | None = None,
 ) -> "Spark":
     """Return the Spark at a URL, not started. The folder is for what it writes besides the user's data.
 
+    So many batches are to run at once.
     `archives` is a folder for archives of Java's classes, which outlive it.
     """
     wanted = "connect" if is_connect(url) else "local"
@@ -36,4 +43,4 @@ def spark_for(
         )
     from penstock_worker.spark.classic import ClassicSpark  # noqa: PLC0415 - see above
 
-    return ClassicSpark(url, folder, conf, archives)
+    return ClassicSpark(url, folder, conf, at_once, archives)

@@ -30,12 +30,14 @@ ELSEWHERE = ("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED")
 class ClassicSeat:
     """A session of the one JVM."""
 
-    def __init__(self, session: "SparkSession") -> None:
+    def __init__(self, session: "SparkSession", *, is_one_task: bool) -> None:
         self.session = session
+        self._is_one_task = is_one_task
         self._tag: str | None = None
 
     def frame(self, table: "pa.Table") -> "DataFrame":
-        return self.session.createDataFrame(table)
+        frame = self.session.createDataFrame(table)
+        return frame.coalesce(1) if self._is_one_task else frame
 
     @contextmanager
     def tagged(self, tag: str) -> Iterator[None]:
@@ -56,10 +58,13 @@ class ClassicSeat:
 class ClassicSpark:
     """Spark in a JVM of our own."""
 
-    def __init__(self, url: str, folder: Path, conf: Mapping[str, str], archives: Path | None = None) -> None:
+    def __init__(
+        self, url: str, folder: Path, conf: Mapping[str, str], at_once: int, archives: Path | None = None
+    ) -> None:
         self.name = master.shown(url)
         self.sees_our_modules = master.is_on_this_machine(url)
         self._url, self._folder, self._conf, self._archives = url, folder, conf, archives
+        self._is_one_task = defaults.is_one_task(url, at_once, conf)
         self._jvm: Jvm | None = None
         self._root: SparkSession | None = None
         self._seats: dict[int, ClassicSeat] = {}
@@ -86,7 +91,7 @@ class ClassicSpark:
         if self._root is None:
             raise LostError("Spark is not started.")
         if slot not in self._seats:
-            self._seats[slot] = ClassicSeat(self._root.newSession())
+            self._seats[slot] = ClassicSeat(self._root.newSession(), is_one_task=self._is_one_task)
         return self._seats[slot]
 
     def complaint(self) -> str | None:

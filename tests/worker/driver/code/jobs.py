@@ -54,6 +54,14 @@ def count(_df: DataFrame, batch: Batch) -> None:
         lines.write(f"{batch.id}\n")
 
 
+def tell_plan(df: DataFrame, batch: Batch) -> None:
+    """Note in how many partitions, and by which plan."""
+    totals = df.groupBy("subject").count()
+    totals.collect()
+    plan = totals._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001 - which explain() prints only
+    (folder() / batch.id).write_text(f"{df.rdd.getNumPartitions()} {'Exchange' in plan}")
+
+
 def use_top_level_udf(df: DataFrame, batch: Batch) -> None:
     df.select(shouted("subject").alias("subject")).write.mode("overwrite").parquet(f"{folder()}/{batch.id}")
 
