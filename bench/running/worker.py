@@ -130,10 +130,10 @@ async def settled(consumers: Consumers, stream: str, consumer: str) -> None:
 
 
 def consumer_config(name: str, batch: int) -> dict[str, str | int]:
-    """Return a consumer that gives as many as a worker holds: those in flight, and a batch that is collected."""
+    """Return a consumer that gives as many as a worker holds: those in flight, one that is settled, and the next."""
     return {
         "durable_name": name,
         "ack_policy": "explicit",
         "ack_wait": ACK_WAIT_NANOSECONDS,
-        "max_ack_pending": (IN_FLIGHT + 1) * batch,
+        "max_ack_pending": (IN_FLIGHT + 2) * batch,
     }

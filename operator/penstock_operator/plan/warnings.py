@@ -88,13 +88,13 @@ def _group(spec: ConsumerSpec, group: Declared) -> Iterator[str]:
 
 def _held_messages(spec: ConsumerSpec, group: Declared, wanted: QueueGroupSpec) -> Iterator[str]:
     workers, batch = _most_workers(wanted), wanted.batch
-    held = workers * batch.in_flight * batch.max_messages
+    held = workers * (batch.in_flight + 1) * batch.max_messages
     allowed = spec.max_ack_pending or SERVERS_MAX_ACK_PENDING
     if 0 < allowed < held:
         yield (
             f"maxAckPending: {allowed} messages may be under way, and {group.identity} may want {held} "
-            f"({workers} workers, {batch.in_flight} batches each, of {batch.max_messages}): batches will be smaller. "
-            "Raise it, or lower batch.maxMessages or scaling.maxReplicas."
+            f"({workers} workers, {batch.in_flight} batches each and one that is collected, of {batch.max_messages}). "
+            "Batches will be smaller: raise it, or lower batch.maxMessages or scaling.maxReplicas."
         )
 
 

@@ -63,11 +63,11 @@ WARNED: dict[str, tuple[Declared, Declared, list[Declared], list[Declared], str]
         "'>' overlaps with '>' of Consumer shop/audit",
     ),
     "a queue group wants more than may be under way": (
-        consumer(spec={"maxAckPending": 999}),
+        consumer(spec={"maxAckPending": 1499}),
         stream(),
         [],
         [group()],
-        "maxAckPending: 999 messages may be under way, and QueueGroup shop/etl may want 1000",
+        "maxAckPending: 1499 messages may be under way, and QueueGroup shop/etl may want 1500",
     ),
     "a queue group of many workers pulls more than may wait": (
         consumer(spec={"maxWaiting": 14}),
@@ -103,10 +103,10 @@ QUIET: dict[str, tuple[Declared, Declared | None, list[Declared], list[Declared]
         [],
     ),
     "neighbours outside of work queues": (filtered("etl"), stream(), [filtered("audit")], []),
-    "a group that fits": (consumer(spec={"maxAckPending": 1000, "maxWaiting": 15}), stream(), [], [group()]),
+    "a group that fits": (consumer(spec={"maxAckPending": 1500, "maxWaiting": 15}), stream(), [], [group()]),
     "a group without bounds": (consumer(spec={"maxAckPending": -1}), stream(), [], [group()]),
     "a group that others scale": (
-        consumer(spec={"maxAckPending": 400}),
+        consumer(spec={"maxAckPending": 600}),
         stream(),
         [],
         [group(scaling={"mode": "External"}, replicas=2)],

@@ -91,7 +91,9 @@ def test_nothing_is_pulled_before_the_driver_is_ready_nor_while_too_much_is_held
     assert play.one(wants.HoldPull).reasons == (HoldReason.DRIVER,)
     play.tell(told.DriverReady("one"))
     play.one(wants.ReleasePull)
-    play.arrive(*range(1, 301))
+    play.arrive(*range(1, 400))
+    assert not play.take(wants.HoldPull)
+    play.arrive(400)
     assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
     for run in play.runs():
         play.end(run, Verdict.OK)

@@ -98,7 +98,7 @@ def _check(consumer: ConsumerInfo) -> None:
 
 
 def fitted(batch: BatchSettings, consumer: ConsumerInfo) -> tuple[BatchSettings, tuple[str, ...]]:
-    """Return batches that the consumer can give: as many as are in flight, and one that is being collected."""
+    """Return batches that the consumer can give: all that are in flight, and at least one that is being collected."""
     warnings = []
     most = consumer.config.get("max_ack_pending", 0)
     batches = batch.in_flight + 1

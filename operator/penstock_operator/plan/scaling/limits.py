@@ -33,6 +33,11 @@ class Limits:
         return self.batch_messages if self.max_ack_pending < 0 else min(self.batch_messages, self.max_ack_pending)
 
     @property
+    def held_each(self) -> int:
+        """How many messages a worker may hold: its batches in flight, one that is settled, one that is collected."""
+        return self.batch * (self.in_flight + 2)
+
+    @property
     def fed(self) -> int:
         """How many workers can have a whole batch each; more would take from each other."""
         return self.max_workers if self.max_ack_pending < 0 else max(1, self.max_ack_pending // max(1, self.batch))

@@ -75,7 +75,7 @@ def _arrivals(memory: Memory) -> float:
 
 def _holding(limits: Limits, seen: Observation) -> int:
     """Return how many workers it takes to hold what is being worked on, and those that do not say what they hold."""
-    return math.ceil(seen.held / (limits.batch * limits.in_flight)) + seen.unheard
+    return math.ceil(seen.held / limits.held_each) + seen.unheard
 
 
 def _bounded(limits: Limits, seen: Observation, memory: Memory, wanted: int, why: Why) -> Wanted:

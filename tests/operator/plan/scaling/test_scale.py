@@ -56,6 +56,11 @@ def test_messages_of_a_worker_that_is_gone_wait_too() -> None:
     assert decide(seen(ack_pending=30_000, workers=1)).workers == 2
 
 
+def test_a_worker_that_holds_all_it_may_needs_no_other() -> None:
+    within = limits()
+    assert decide(seen(pending=1, held=within.held_each, workers=1), within=within).workers == 1
+
+
 def test_before_the_first_batch_is_done_a_batch_is_assumed_to_take_seconds() -> None:
     assert decide(seen(pending=90_000, workers=1, work=Work())).workers == 6
 

@@ -13,6 +13,8 @@ from penstock_worker.policy.machine.waiting import Waiting
 
 SLOTS = frozenset({Stage.OPENING, Stage.READY, Stage.RUNNING})
 """With the driver, or on the way to it."""
+BESIDE = 2
+"""Batches that are held besides those with the driver: while one is being settled, the next is collected."""
 
 
 def collect(books: Books, now: float) -> None:
@@ -73,7 +75,7 @@ def _waiting(books: Books) -> list[Waiting]:
 
 def hold_reasons(books: Books, now: float) -> tuple[HoldReason, ...]:
     limits = books.settings.batch
-    places = limits.in_flight + 1
+    places = limits.in_flight + BESIDE
     messages, size_bytes = places * limits.max_messages, places * limits.max_bytes
     needs_message = _wants_probe(books) and not _waiting(books) and now >= books.circuit.probe_at
     reasons = {
