@@ -23,6 +23,8 @@ from penstock_operator.local.manifests import ManifestError
 from penstock_operator.local.state import DEFAULT_FOLDER, StateError
 
 GRACE_SECONDS = 25.0
+PATIENCE_SECONDS = 300.0
+"""Longer than the longest rest between two attempts at a batch."""
 LOOK_SECONDS = 0.25
 """Between two looks at how everything stands."""
 
@@ -61,6 +63,15 @@ state_option = click.option(
     help="The port of embedded NATS servers, whatever the Connections say; 0 for any that is free.",
 )
 @click.option("--drain", is_flag=True, help="End once everything is processed, with code 1 if something could not be.")
+@click.option(
+    "--patience",
+    "patience_seconds",
+    type=click.FloatRange(min=0),
+    default=PATIENCE_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --drain: how long nothing may be settled, while no batch runs, before that is a failure.",
+)
 @click.option(
     "--grace",
     "grace_seconds",

@@ -7,15 +7,17 @@ Decides neither how many workers there are (plan.scaling), nor what they are tol
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 from penstock_jetstream import ConsumerInfo
-from penstock_operator.local import edits
+from penstock_jetstream.core.consumer_info import Pause
+from penstock_operator.local import edits, hindrance
 from penstock_operator.local.children import Guard
 from penstock_operator.local.code_places import CannotRunError, Code
 from penstock_operator.local.contact import Contact
+from penstock_operator.local.hindrance import Standstill
 from penstock_operator.local.snapshot import GroupShown, Level, Phase, WorkersShown
 from penstock_operator.local.state import GroupFolder, GroupRecord
 from penstock_operator.local.tally import Tally
@@ -31,6 +33,9 @@ TICK_SECONDS = 0.5
 """Between two looks at a group."""
 CLEAN_LOOKS = 2
 """So many looks in a row must find nothing to do before a group is drained."""
+
+START_SECONDS = 180.0
+"""What a worker gets for its start, however impatient somebody is."""
 
 CIRCUIT = "circuit"
 """A worker's word for why it pulls nothing."""
@@ -93,6 +98,9 @@ class Group:
     """Why its workers stopped until somebody changes something."""
     tally: Tally = field(default_factory=Tally)
     reading: Reading | None = None
+    pause: Pause | None = None
+    """Of the consumer, on the server."""
+    standstill: Standstill = field(default_factory=Standstill)
     dead_letters: int | None = None
     dead_letters_before: int | None = None
     desired: int = 0
@@ -154,8 +162,8 @@ class Group:
 
     @property
     def is_drained(self) -> bool:
-        """Whether nothing is left to do, and it is known that something could be done."""
-        return self.is_to_drain and self.was_ready and self.clean_looks >= CLEAN_LOOKS
+        """Whether nothing is left to do, and it is known that something could be done, or is not to be."""
+        return self.is_to_drain and (self.was_ready or self.is_suspended) and self.clean_looks >= CLEAN_LOOKS
 
     @property
     def new_dead_letters(self) -> int:
@@ -181,6 +189,7 @@ class Group:
         if self.ground.is_set():
             info = await contact.consumer(place)
             self.reading = _reading(info, now) if info else None
+            self.pause = info.pause if info else None
             await self._count_dead_letters(wanted)
         asked = [worker for worker in self.all_workers if worker.is_pulling]
         told = await asyncio.gather(*(contact.status(group_name(self.identity), worker.name) for worker in asked))
@@ -188,11 +197,20 @@ class Group:
             worker.hear_status(status)
             if status is not None:
                 self.tally.hear(worker.name, status)
-        self.tally.tick(now, now - self._ticked_at if self._ticked_at else 0.0)
+        seconds = now - self._ticked_at if self._ticked_at else 0.0
+        self.tally.tick(now, seconds)
         self._ticked_at = now
-        self.was_ready = self.was_ready or any(worker.is_ready for worker in self.workers)
+        is_ready = any(worker.is_ready for worker in self.workers)
+        has_begun, self.was_ready = is_ready and not self.was_ready, self.was_ready or is_ready
         is_clean = self.reading is not None and self.reading.is_empty and not self._held()
         self.clean_looks = self.clean_looks + 1 if is_clean else 0
+        if self.ground.is_set():
+            self.standstill.tick(
+                seconds,
+                settled=self.tally.settled,
+                is_running=bool(self._in_flight()),
+                is_done=has_begun or (is_clean and self.was_ready),
+            )
 
     async def _count_dead_letters(self, wanted: Wanted) -> None:
         number = await wanted.contact.dead_letters(wanted.place)
@@ -206,15 +224,17 @@ class Group:
             messages = "1 message became a dead letter" if more == 1 else f"{more:,} messages became dead letters"
             self.tell(Level.WARNING, f"{messages}, in stream {wanted.place.dead_letter_stream}.")
 
+    def _in_flight(self) -> int:
+        return sum(len((worker.status or {}).get("batches", ())) for worker in self.all_workers)
+
     def _held(self) -> int:
         return sum((worker.status or {}).get("heldMessages", 0) for worker in self.all_workers)
 
     def _heed_suspension(self) -> None:
-        spec = self.wanted.spec if self.wanted else None
-        is_suspended = self.folder.is_suspended or (spec is not None and spec.suspend)
+        is_suspended = self.is_suspended
         if is_suspended != self._is_suspended:
             self._is_suspended = is_suspended
-            self.tell(Level.INFO, "It is paused." if is_suspended else "It goes on.")
+            self.tell(Level.INFO, f"It is paused. {self._resumed_by()}" if is_suspended else "It goes on.")
             if not is_suspended:
                 self._try_again()
 
@@ -242,6 +262,8 @@ class Group:
             self.desired, self.scaling = 0, ""
             return 0
         limits = group_limits(wanted.spec, wanted.consumer, quota=self.quota())
+        if self.is_to_drain and not limits.max_workers:  # nobody else would ever change the number
+            limits = replace(limits, max_workers=1)
         if not self._was_started:  # its JVM starts while streams are made, and before anybody waits for it
             self._was_started, self._memory = True, NOTHING_YET
             self.desired = min(max(1, limits.min_workers), max(1, limits.max_workers))
@@ -304,6 +326,45 @@ class Group:
     def _name(self, number: int) -> str:
         return f"{self.identity.name}-{number}"
 
+    # What keeps it from getting on
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether somebody has paused it."""
+        return self.folder.is_suspended or (self.wanted is not None and self.wanted.spec.suspend)
+
+    def why_stuck(self, patience_seconds: float) -> str:
+        """Tell why nothing more will come of it, as far as can be known; nothing while there is hope."""
+        if self.reading is not None and not self.clean_looks:
+            if self.is_suspended:
+                return f"It is paused{self._left()}. {self._resumed_by()}"
+            if self.pause and self.pause.remaining_seconds > patience_seconds:
+                return f"Nothing is delivered to it{self._left()}. {self._pause()}"
+        seconds = patience_seconds if self.was_ready else max(patience_seconds, START_SECONDS)
+        if self.standstill.seconds < seconds:
+            return ""
+        why = self._pause() or hindrance.complaint(self._statuses())
+        return f"Nothing was settled for {seconds:g} s{self._left()}. {why}"
+
+    def _pause(self) -> str:
+        """Say who paused it, if that is neither its folder nor its manifest."""
+        consumer = self.wanted.place.consumer if self.wanted else ""
+        return hindrance.pause_of_consumer(consumer, self.pause) or hindrance.pause_of_workers(
+            self.identity, self._statuses()
+        )
+
+    def _resumed_by(self) -> str:
+        return hindrance.resumed_by(self.identity, is_declared=not self.folder.is_suspended)
+
+    def _statuses(self) -> list[Mapping[str, Any]]:
+        return [worker.status for worker in self.workers if worker.status is not None]
+
+    def _left(self) -> str:
+        if self.reading is None:
+            return ""
+        left = self.reading.pending + self.reading.ack_pending
+        return f", and {left:,} message{' is' if left == 1 else 's are'} left"
+
     # What is shown
 
     def shown(self) -> GroupShown:
@@ -320,7 +381,7 @@ class Group:
             message=message,
             pending=reading.pending if reading else None,
             ack_pending=reading.ack_pending if reading else None,
-            in_flight=sum(len((worker.status or {}).get("batches", ())) for worker in self.all_workers),
+            in_flight=self._in_flight(),
             verdicts=dict(self.tally.verdicts),
             messages_per_second=self.tally.per_second,
             settled=self.tally.settled,
@@ -340,11 +401,13 @@ class Group:
         if self.is_ending or (self._is_suspended and self._running):
             return Phase.STOPPING, ""
         if self._is_suspended:
-            return Phase.PAUSED, ""
+            return Phase.PAUSED, self._resumed_by()
         return self._phase_at_work() if self.ground.is_set() else (Phase.WAITING, self.not_ready)
 
     def _phase_at_work(self) -> tuple[Phase, str]:
-        statuses = [worker.status for worker in self.workers if worker.status is not None]
+        statuses = self._statuses()
+        if pause := self._pause():
+            return Phase.PAUSED, pause
         broken = next((status for status in statuses if CIRCUIT in status.get("holds", ())), None)
         if broken is not None:
             return Phase.CIRCUIT_OPEN, str(broken.get("sentence", ""))

@@ -63,6 +63,8 @@ class Options:
     port: int | None = None
     """Of embedded servers, whatever their Connections say."""
     drain: bool = False
+    patience_seconds: float = 300
+    """With drain: how long a group may get nowhere."""
     grace_seconds: float = 25
 
 
@@ -283,17 +285,23 @@ class House:
         began = asyncio.get_running_loop().time()
         while True:
             is_late = asyncio.get_running_loop().time() - began > self._patience_seconds()
-            are_over = all(group.is_drained or _why_not(group, is_late=is_late) for group in self.groups.values())
+            are_over = all(group.is_drained or self._why_not(group, is_late=is_late) for group in self.groups.values())
             if are_over and (is_late or self._was_looked_at()):
                 break
             await asyncio.sleep(LOOK_SECONDS)
         for identity, group in self.groups.items():
             if not group.is_drained:
-                self.failures.append(Failure(str(identity), _why_not(group, is_late=True)))
+                self.failures.append(Failure(str(identity), self._why_not(group, is_late=True)))
             elif group.new_dead_letters:
                 messages = f"{group.new_dead_letters:,} message{'s' if group.new_dead_letters > 1 else ''}"
                 self.failures.append(Failure(str(identity), f"{messages} could not be processed: dead letters."))
         self.failures += [Failure(about, sentence) for about, sentence in self._unready()]
+
+    def _why_not(self, group: Group, *, is_late: bool) -> str:
+        """Tell why a group will not process everything, as far as is known."""
+        if known := group.failure or group.obstacle or group.why_stuck(self.options.patience_seconds):
+            return known
+        return (group.not_ready or "Its consumer is not there.") if is_late and not group.ground.is_set() else ""
 
     def _was_looked_at(self) -> bool:
         """Tell whether it is known of all that is declared how it stands: there may be no group to wait for."""
@@ -352,14 +360,3 @@ async def _left_to_groups(shop: Workshop, declared: Declared) -> Next:
     """Do nothing about a QueueGroup: here it is not the reconciler that serves it."""
     del shop, declared
     return Next.WHEN_IT_CHANGES
-
-
-def _why_not(group: Group, *, is_late: bool) -> str:
-    """Tell why a group will not process everything, as far as is known."""
-    if group.failure:
-        return group.failure
-    if group.obstacle:
-        return group.obstacle
-    if group.folder.is_suspended or (group.wanted and group.wanted.spec.suspend):
-        return "It is paused."
-    return (group.not_ready or "Its consumer is not there.") if is_late and not group.ground.is_set() else ""

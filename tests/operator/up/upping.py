@@ -8,7 +8,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, TypeVar
@@ -71,8 +71,15 @@ class Up:
     def code(self, text: str) -> None:
         (self.manifests / "etl.py").write_text(text)
 
-    def declare(self, *, port: int = 0, servers: list[str] | None = None, **group: Any) -> None:  # noqa: ANN401 - JSON
-        """Write the manifests, with some fields of the QueueGroup. Without servers there is an embedded one."""
+    def declare(
+        self,
+        *,
+        port: int = 0,
+        servers: list[str] | None = None,
+        consumer: Mapping[str, Any] | None = None,
+        **group: Any,  # noqa: ANN401 - JSON
+    ) -> None:
+        """Write the manifests, with some fields of two of them. Without servers there is an embedded one."""
         local = {"server": "Named" if servers else "Embedded", "port": port}
         handler = {"entrypoint": "etl:process", "configMapRef": {"name": "code"}}
         spec = {
@@ -85,7 +92,7 @@ class Up:
         documents = [
             manifest("Connection", "nats", servers=servers or ["nats://nats.nats"], local=local),
             manifest("Stream", "orders", connectionRef={"name": "nats"}, name="ORDERS", subjects=["orders.>"]),
-            manifest("Consumer", "etl", streamRef={"name": "orders"}, ackWait="5s"),
+            manifest("Consumer", "etl", streamRef={"name": "orders"}, **{"ackWait": "5s", **(consumer or {})}),
             manifest("QueueGroup", "etl", **spec),
         ]
         self.write("\n---\n".join(yaml.safe_dump(each) for each in documents))
@@ -105,9 +112,9 @@ class Up:
         assert home is not None
         return home
 
-    def drained(self) -> tuple[int, str]:
+    def drained(self, *words: str) -> tuple[int, str]:
         """Run it with --drain; return its exit code and what it said."""
-        command = self.command("up", "-f", str(self.manifests), "--drain")
+        command = self.command("up", "-f", str(self.manifests), "--drain", *words)
         ended = self.ran(command)
         return ended.returncode, ended.stderr + ended.stdout
 

@@ -45,7 +45,7 @@ class Reporter:
     def report(self, report: Report) -> None:
         self.metrics.noted(report.note)
         if report.note is Note.ENDED:
-            self.standing.ended(report.batch_id, report.verdict, report.seconds)
+            self.standing.ended(report.batch_id, report.verdict, report.seconds, report.detail)
             self.metrics.ran(report.verdict, report.seconds)
         if report.note is Note.DRIVER_LOST:
             self.standing.driver_lost()

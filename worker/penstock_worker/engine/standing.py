@@ -85,6 +85,8 @@ class Standing:
     trouble: str = ""
     """Why nothing can be pulled, besides the machine's reasons."""
     driver_why_not: str = ""
+    fault: str = ""
+    """Of the run that ended last, if it did not go well."""
     verdicts: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
     """Messages that have their final answer, by what became of them."""
@@ -106,9 +108,10 @@ class Standing:
             self._busy_since = time.monotonic()
         self.runs[handed.batch_id] = Run(handed)
 
-    def ended(self, batch_id: str, verdict: str, seconds: float) -> None:
+    def ended(self, batch_id: str, verdict: str, seconds: float, fault: str = "") -> None:
         run = self.runs.pop(batch_id, None)
         self.verdicts[verdict] += 1
+        self.fault = "" if verdict == Verdict.OK else fault
         if run is not None:
             self.run_seconds += seconds
             self.run_messages += run.handed.count
@@ -134,9 +137,13 @@ class Standing:
             return Judgement(holds=False, sentence="There is no link to the NATS servers.")
         for reason in self.holds:
             if (sentence := _NOT_READY.get(reason)) is not None:
-                why = f" {self.driver_why_not}" if reason is HoldReason.DRIVER else ""
-                return Judgement(holds=False, sentence=f"{sentence}{why}")
+                return Judgement(holds=False, sentence=f"{sentence} {self._why(reason)}".rstrip())
         return Judgement(holds=True, sentence="Ready.")
+
+    def _why(self, reason: HoldReason) -> str:
+        if reason is HoldReason.DRIVER:
+            return self.driver_why_not
+        return f"The last one: {self.fault}" if reason is HoldReason.CIRCUIT and self.fault else ""
 
     def told(self) -> dict[str, Any]:
         """Return the status that the micro service answers with."""
@@ -148,6 +155,7 @@ class Standing:
             "consumer": self.settings.consumer,
             "ready": ready.holds,
             "sentence": ready.sentence,
+            "fault": self.fault,
             "holds": [reason.value for reason in self.holds],
             "batches": [run.told() for run in self.runs.values()],
             "inFlight": self.settings.batch.in_flight,

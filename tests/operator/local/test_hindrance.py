@@ -1,0 +1,58 @@
+"""How long a group gets nowhere, and what keeps it from getting on."""
+
+from datetime import UTC, datetime
+
+from penstock_jetstream.core.consumer_info import Pause
+from penstock_operator.local.hindrance import Standstill, complaint, pause_of_consumer, pause_of_workers, resumed_by
+from penstock_operator.plan.declared import Identity
+
+GROUP = Identity("QueueGroup", "default", "etl")
+BROKEN = {"ready": False, "sentence": "Batches failed.", "holds": ["circuit"]}
+FAILING = {"ready": True, "holds": [], "fault": "Retry: the database is not there."}
+
+
+def test_time_in_which_nothing_is_settled_counts_and_what_is_settled_ends_it() -> None:
+    standstill = Standstill()
+    for _ in range(4):
+        standstill.tick(0.5, settled=0, is_running=False, is_done=False)
+    assert standstill.seconds == 2
+    standstill.tick(0.5, settled=10, is_running=False, is_done=False)
+    assert standstill.seconds == 0
+    standstill.tick(0.5, settled=10, is_running=False, is_done=False)
+    assert standstill.seconds == 0.5
+
+
+def test_time_in_which_a_batch_runs_does_not_count_and_ends_nothing_either() -> None:
+    standstill = Standstill()
+    standstill.tick(3, settled=0, is_running=False, is_done=False)
+    standstill.tick(600, settled=0, is_running=True, is_done=False)
+    standstill.tick(1, settled=0, is_running=False, is_done=False)
+    assert standstill.seconds == 4
+
+
+def test_who_has_nothing_to_do_does_not_stand_still() -> None:
+    standstill = Standstill()
+    standstill.tick(3, settled=0, is_running=False, is_done=False)
+    standstill.tick(3, settled=0, is_running=False, is_done=True)
+    assert standstill.seconds == 0
+
+
+def test_a_pause_is_told_with_who_ends_it() -> None:
+    assert resumed_by(GROUP, is_declared=False) == "`penstock resume etl` has it go on."
+    assert resumed_by(GROUP, is_declared=True) == "Its manifest says suspend: true; without that it goes on."
+    until = datetime(2030, 1, 31, 12, tzinfo=UTC)
+    assert pause_of_consumer("etl", Pause(is_paused=True, until=until, remaining_seconds=60)) == (
+        "The server has paused the consumer etl until 2030-01-31 12:00:00 UTC: its pauseUntil says so, or a person did."
+    )
+    assert not pause_of_consumer("etl", Pause(is_paused=False, until=None, remaining_seconds=0))
+    assert not pause_of_consumer("etl", None)
+    paused = {"ready": True, "holds": ["paused"]}
+    assert pause_of_workers(GROUP, [paused]) == "Its workers were told to pause. `penstock resume etl` has it go on."
+    assert not pause_of_workers(GROUP, [paused, FAILING])
+    assert not pause_of_workers(GROUP, [])
+
+
+def test_what_hinders_is_told_in_the_words_of_a_worker_that_knows() -> None:
+    assert complaint([FAILING, BROKEN]) == "Batches failed."
+    assert complaint([FAILING]) == "The last batch failed: Retry: the database is not there."
+    assert complaint([]) == "None of its workers answers; `penstock logs` shows what they said last."
