@@ -8,7 +8,7 @@ from penstock_jetstream.errors import ApiError, NoRespondersError, RequestTimeou
 from tests.testbed.waiting import PAUSE_SECONDS
 
 
-async def eventually(condition: Callable[[], Awaitable[bool]], what: str, seconds: float = 20) -> None:
+async def eventually(condition: Callable[[], Awaitable[bool]], what: str, seconds: float = 60) -> None:
     """Return as soon as the condition holds; a server that does not answer or refuses meanwhile says only: not yet."""
     said: Exception | None = None
     try:

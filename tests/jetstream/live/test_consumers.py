@@ -313,8 +313,9 @@ async def test_a_consumers_replicas_elect_another_leader(nats_cluster: NatsClust
     """The preferred one if it can: it may have too much to catch up with just then, so that it is asked for again."""
     async with Connection(nats_cluster.urls) as connection:
         jetstream = JetStream(connection, timeout_seconds=1)
-        await stream(jetstream, "ORDERS", num_replicas=3)
-        info = await jetstream.consumers.create("ORDERS", ETL)
+        patient = JetStream(connection, timeout_seconds=30)
+        await stream(patient, "ORDERS", num_replicas=3)
+        info = await patient.consumers.create("ORDERS", ETL)
         assert info.cluster
         preferred = info.cluster.replicas[0].name
 

@@ -263,9 +263,13 @@ async def test_nothing_is_lost_or_stored_twice_while_leaders_change(nats_cluster
             cluster = (await jetstream.streams.info(name)).cluster
             return cluster is not None and cluster.leader is not None
 
+        async def has_stepped_down() -> bool:
+            await JetStream(connection).streams.step_down(name)
+            return True
+
         publishing = [asyncio.create_task(publish_some(first)) for first in range(0, 100, 25)]
         for _ in range(2):
-            await JetStream(connection).streams.step_down(name)
+            await eventually(has_stepped_down, "a leader steps down")
             await eventually(has_leader, "a leader")
         await asyncio.gather(*publishing)
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from penstock_jetstream.client.jetstream import JetStream
+from penstock_jetstream.client.streams import Streams
 from penstock_jetstream.errors import (
     ApiError,
     ConflictError,
@@ -235,11 +236,11 @@ async def test_silence_is_a_timeout_that_says_what_was_asked(server: NatsServer)
 async def test_replicas_elect_another_leader_and_leave_a_server(start_nats_cluster: StartNatsCluster) -> None:
     cluster = start_nats_cluster(4)
     async with Connection(cluster.urls) as connection:
-        streams = JetStream(connection, timeout_seconds=1).streams
+        streams, patient = (JetStream(connection, timeout_seconds=seconds).streams for seconds in (1, 30))
 
-        async def members() -> list[str]:
+        async def members(asking: Streams = streams) -> list[str]:
             """Return the servers of the stream, its leader first."""
-            found = (await streams.info("ORDERS")).cluster
+            found = (await asking.info("ORDERS")).cluster
             assert found is not None
             return [found.leader or "", *(each.name for each in found.replicas)]
 
@@ -250,13 +251,13 @@ async def test_replicas_elect_another_leader_and_leave_a_server(start_nats_clust
             present = await members()
             return follower not in present and len(present) == 3
 
-        await streams.create({"name": "ORDERS", "num_replicas": 3})
-        leader, *followers = await members()
+        await patient.create({"name": "ORDERS", "num_replicas": 3})
+        leader, *followers = await members(patient)
         assert len(followers) == 2
-        await streams.step_down("ORDERS")
+        await patient.step_down("ORDERS")
         await eventually(has_another_leader, "another leader")
-        follower = (await members())[1]
-        await streams.remove_peer("ORDERS", follower)
+        follower = (await members(patient))[1]
+        await patient.remove_peer("ORDERS", follower)
         await eventually(has_left, f"{follower} replaced")
         with pytest.raises(ApiError) as refused:
             await streams.remove_peer("ORDERS", "nobody")

@@ -10,7 +10,7 @@ from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Missing, Observed, Place, Present, Unknown
 from penstock_operator.services.links import Link, Wanted
 from penstock_operator.services.nats.reading import list_is_cheaper
-from tests.operator.links.linking import keeping, linked, spec_of
+from tests.operator.links.linking import PATIENCE_SECONDS, keeping, linked, spec_of
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 
@@ -109,7 +109,7 @@ async def test_a_server_that_is_gone_makes_all_unknown_and_not_missing_in_the_ti
         kept.keep(spec_of(server.url))
         link = await kept.connected()
         server.kill()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             found = await read(link, {f"S{number}": frozenset({"a", "b"}) for number in range(MANY)})
         assert all(isinstance(each, Unknown) and each.reason is Reason.UNREACHABLE for each in found.values())
 

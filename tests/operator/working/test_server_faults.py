@@ -1,5 +1,6 @@
 """NATS servers are killed, elect other leaders, and refuse who we are, all while there is work: it ends as declared."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,8 +8,9 @@ import signal
 import pytest
 
 from tests.operator.running import RunningOperator
-from tests.operator.scene import Scene
+from tests.operator.scene import Object, Scene
 from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.nats.administration import UNANSWERED, RefusedError, request
 from tests.testbed.nats.authentication import user_and_password
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats
@@ -88,10 +90,23 @@ def test_changes_are_made_while_a_cluster_elects_other_leaders(
         else:
             nats_cluster.step_down_meta()
     scene.wait_ready("stream/orders", "consumer/etl", seconds=SECONDS)
-    assert scene.ask("STREAM.INFO.orders")["config"]["description"] == str(CHANGES)
-    assert scene.ask("CONSUMER.INFO.orders.etl")["config"]["description"] == str(CHANGES)
+    for subject in ("STREAM.INFO.orders", "CONSUMER.INFO.orders.etl"):
+        assert settled(scene, subject)["config"]["description"] == str(CHANGES)
     scene.delete("stream/orders", wait=False)
     nats_cluster.step_down_meta()
     scene.wait_gone("stream/orders", SECONDS)
     scene.delete("consumer/etl")
-    assert scene.ask("STREAM.NAMES")["streams"] is None
+    scene.wait(lambda: settled(scene, "STREAM.NAMES")["streams"] is None, "no stream is left", SECONDS)
+
+
+def settled(scene: Scene, subject: str) -> Object:
+    """Return what a cluster answers, once it does: what is asked while it elects a leader is lost, or refused."""
+    answers: list[Object] = []
+
+    def is_answered() -> bool:
+        with contextlib.suppress(*UNANSWERED, RefusedError):
+            answers.append(request(scene.server.connect_arguments(), f"$JS.API.{subject}"))
+        return bool(answers)
+
+    scene.wait(is_answered, f"an answer to {subject}", SECONDS)
+    return answers[0]

@@ -5,13 +5,25 @@ Knows what JetStream's replies look like. Does not know what is asked; cluster.p
 
 import asyncio
 import json
-from collections.abc import Mapping
+import secrets
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import AsyncExitStack
+from typing import Any, TypeVar
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
 
 from tests.testbed.nats.client import connection
+from tests.testbed.waiting import PAUSE_SECONDS
 
+T = TypeVar("T")
 REQUEST_SECONDS = 5
+HEARING_SECONDS = 5
+
+UNANSWERED = (NatsError, OSError)
+"""What is raised where nobody answers: the one by nats-py, the other where it does not even get a connection."""
 
 
 class RefusedError(RuntimeError):
@@ -22,11 +34,24 @@ def request(
     arguments: Mapping[str, Any], subject: str, body: bytes = b"", *, seconds: float = REQUEST_SECONDS
 ) -> dict[str, Any]:
     """Connect, ask once, and return the answer; in a thread, so that a test's event loop may be running in this one."""
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        answer = thread.submit(asyncio.run, _request(arguments, subject, body, seconds)).result()
+    answer = _apart(_request(arguments, subject, body, seconds))
     if "error" in answer:
         raise RefusedError(f"{subject} was refused: {answer['error']}")
     return answer
+
+
+def all_hear_all(everyone: Sequence[Mapping[str, Any]]) -> bool:
+    """Connect as each of them, and tell whether what one says is heard by every other.
+
+    Servers tell each other who listens, one listener after the other: then they know of all that did before, too.
+    """
+    return _apart(_all_hear_all(everyone))
+
+
+def _apart(work: Coroutine[Any, Any, T]) -> T:
+    """Run something in an event loop of its own, whether there is another in this thread or not."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 async def _request(arguments: Mapping[str, Any], subject: str, body: bytes, seconds: float) -> dict[str, Any]:
@@ -34,3 +59,29 @@ async def _request(arguments: Mapping[str, Any], subject: str, body: bytes, seco
         reply = await client.request(subject, body, timeout=seconds)
         answer: dict[str, Any] = json.loads(reply.data)
         return answer
+
+
+async def _all_hear_all(everyone: Sequence[Mapping[str, Any]]) -> bool:
+    subject = f"penstock-testbed-{secrets.token_hex(8)}"
+    heard: set[tuple[int, bytes]] = set()
+
+    async def listening(listener: int, client: Client) -> Client:
+        async def hear(message: Msg) -> None:
+            heard.add((listener, message.data))
+
+        await client.subscribe(subject, cb=hear)
+        await client.flush(HEARING_SECONDS)
+        return client
+
+    async with AsyncExitStack() as ends:
+        clients = [
+            await listening(number, await ends.enter_async_context(connection(**arguments, allow_reconnect=False)))
+            for number, arguments in enumerate(everyone)
+        ]
+        for _ in range(int(HEARING_SECONDS / PAUSE_SECONDS)):
+            for number, client in enumerate(clients):
+                await client.publish(subject, b"%d" % number)
+            await asyncio.sleep(PAUSE_SECONDS)
+            if len(heard) == len(clients) ** 2:
+                return True
+    return False

@@ -5,32 +5,37 @@ Knows how servers are told of each other, and who leads what. Each node is a Nat
 
 import contextlib
 import json
+import math
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from nats.errors import Error as NatsError
-
 from tests.testbed import ports
-from tests.testbed.nats.administration import RefusedError, request
+from tests.testbed.nats.administration import UNANSWERED, RefusedError, all_hear_all, request
 from tests.testbed.nats.authentication import anonymous
 from tests.testbed.nats.config import Fragment
 from tests.testbed.nats.server import NatsServer, Options
 from tests.testbed.waiting import wait_until
 
-FORMING_SECONDS = 60
-ELECTION_SECONDS = 30
-LOOK_SECONDS = 1
+FORMING_SECONDS = 120
+ELECTION_SECONDS = 90
+LOOK_SECONDS = 3
 """In which an answer comes, or never: what is asked during an election is lost."""
+ASK_AGAIN_SECONDS = 10
+"""After which who was asked to step down, and still leads, is asked once more."""
 ROUTES_PER_NEIGHBOUR = 4
 """The server's default: a pool of three, and one for the system account. Requests get lost while some are missing."""
 
 PROBE = "penstock-testbed-probe"
-NO_SUITABLE_PEERS = "'err_code': 10005"
+NOT_YET = ("'err_code': 10005", "'err_code': 10008")
+"""No suitable peers, and not available: what a cluster says that is still forming."""
 
 LeaderName = Callable[[], str | None]
 """Asks once who leads something; None while no one does."""
+Login = Callable[[NatsServer], dict[str, Any]]
+"""Returns with what a node is reached by those who may ask it for something."""
 
 
 class NatsCluster:
@@ -69,6 +74,7 @@ class NatsCluster:
         wait_until(self._is_meshed, "routes between all nodes", seconds)
         wait_until(self._is_current, "all nodes current with the meta leader", seconds)
         wait_until(self._can_place, "a leader that knows what each node can hold", seconds)
+        wait_until(self._all_hear_all, "nodes that know who listens at the others", seconds)
 
     def node(self, name: str) -> NatsServer:
         return next(node for node in self.nodes if node.name == name)
@@ -93,21 +99,34 @@ class NatsCluster:
 
     def step_down_meta(self) -> NatsServer:
         """Have the meta group elect another leader, and return that."""
-        before = self.meta_leader()
-        request(before.system_arguments(), "$JS.API.META.LEADER.STEPDOWN")
-        return self.meta_leader(other_than=before)
+        return self._step_down(self._meta, "the meta group", NatsServer.system_arguments, "META.LEADER.STEPDOWN")
 
     def step_down_stream(self, stream: str) -> NatsServer:
         """Have a stream's replicas elect another leader, and return that."""
-        before = self.stream_leader(stream)
-        request(before.connect_arguments(), f"$JS.API.STREAM.LEADER.STEPDOWN.{stream}")
-        return self.stream_leader(stream, other_than=before)
+        leader, subject = self._asset(f"STREAM.INFO.{stream}"), f"STREAM.LEADER.STEPDOWN.{stream}"
+        return self._step_down(leader, f"stream {stream}", NatsServer.connect_arguments, subject)
 
     def step_down_consumer(self, stream: str, consumer: str) -> NatsServer:
         """Have a consumer's replicas elect another leader, and return that."""
-        before = self.consumer_leader(stream, consumer)
-        request(before.connect_arguments(), f"$JS.API.CONSUMER.LEADER.STEPDOWN.{stream}.{consumer}")
-        return self.consumer_leader(stream, consumer, other_than=before)
+        leader = self._asset(f"CONSUMER.INFO.{stream}.{consumer}")
+        subject = f"CONSUMER.LEADER.STEPDOWN.{stream}.{consumer}"
+        return self._step_down(leader, f"consumer {consumer}", NatsServer.connect_arguments, subject)
+
+    def _step_down(self, leader: LeaderName, of: str, login: Login, subject: str) -> NatsServer:
+        """Ask who leads to step down until another does: a request may be lost, and the same be elected again."""
+        before = self._wait_leader(leader, of, None)
+        asked_at = -math.inf
+
+        def led_by() -> str | None:
+            nonlocal asked_at
+            name = leader()
+            if name == before.name and time.monotonic() - asked_at > ASK_AGAIN_SECONDS:
+                asked_at = time.monotonic()
+                with contextlib.suppress(*UNANSWERED, RefusedError):
+                    request(login(before), f"$JS.API.{subject}")
+            return name
+
+        return self._wait_leader(led_by, of, before)
 
     def _wait_leader(self, leader: LeaderName, of: str, other_than: NatsServer | None) -> NatsServer:
         found: list[str] = []
@@ -122,12 +141,15 @@ class NatsCluster:
         return self.node(found[0])
 
     def _meta(self) -> str | None:
-        return _meta_group(self._answering_node()).get("leader") or None
+        node = self._answering_node()
+        return _meta_group(node).get("leader") or None if node else None
 
     def _asset(self, subject: str) -> LeaderName:
         def ask() -> str | None:
             node = self._answering_node()
-            with contextlib.suppress(NatsError, RefusedError):  # no one answers while there is no leader
+            with contextlib.suppress(*UNANSWERED, RefusedError):  # no one answers while there is no leader
+                if node is None:
+                    return None
                 info = request(node.connect_arguments(), f"$JS.API.{subject}", seconds=LOOK_SECONDS)
                 leader: str | None = info["cluster"].get("leader")
                 return leader
@@ -135,19 +157,17 @@ class NatsCluster:
 
         return ask
 
-    def _answering_node(self) -> NatsServer:
-        answering = next((node for node in self.nodes if node.is_running and node.greets()), None)
-        if answering is None:
-            raise RuntimeError(f"None of the nodes {', '.join(node.name for node in self.nodes)} answers")
-        return answering
+    def _answering_node(self) -> NatsServer | None:
+        return next((node for node in self.nodes if node.is_running and node.greets()), None)
 
     def _is_meshed(self) -> bool:
         complete = {node.name: ROUTES_PER_NEIGHBOUR for node in self.nodes}
         return all({**_routes_to(node), node.name: ROUTES_PER_NEIGHBOUR} == complete for node in self.nodes)
 
     def _is_current(self) -> bool:
-        leader = _meta_group(self.nodes[0]).get("leader")
-        if not leader:
+        """Tell whether all name the same leader, and that one all others: who was away may not know of an election."""
+        leader, *others = {_meta_group(node).get("leader") for node in self.nodes}
+        if others or not leader:
             return False
         followers = _meta_group(self.node(leader)).get("replicas") or []
         return len(followers) == len(self.nodes) - 1 and all(follower["current"] for follower in followers)
@@ -157,18 +177,24 @@ class NatsCluster:
 
         Nodes say so when they meet, and every ten seconds. What was said before the leader listened is missed.
         """
-        arguments = self._answering_node().connect_arguments()
+        arguments = self.nodes[0].connect_arguments()
         config = {"name": PROBE, "num_replicas": len(self.nodes), "storage": "memory"}
         try:
             request(arguments, f"$JS.API.STREAM.CREATE.{PROBE}", json.dumps(config).encode())
-        except NatsError:  # no one answers while there is no leader
+            request(arguments, f"$JS.API.STREAM.DELETE.{PROBE}")
+        except UNANSWERED:  # no one answers while there is no leader
             return False
         except RefusedError as refusal:
-            if NO_SUITABLE_PEERS in str(refusal):
+            if any(code in str(refusal) for code in NOT_YET):
                 return False
             raise
-        request(arguments, f"$JS.API.STREAM.DELETE.{PROBE}")
         return True
+
+    def _all_hear_all(self) -> bool:
+        try:
+            return all_hear_all([node.connect_arguments() for node in self.nodes])
+        except UNANSWERED:
+            return False
 
 
 def _meta_group(node: NatsServer) -> dict[str, Any]:

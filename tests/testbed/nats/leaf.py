@@ -9,10 +9,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from nats.errors import Error as NatsError
-
 from tests.testbed import ports
-from tests.testbed.nats.administration import request
+from tests.testbed.nats.administration import UNANSWERED, request
 from tests.testbed.nats.authentication import Access, anonymous
 from tests.testbed.nats.relay import Relay
 from tests.testbed.nats.server import READY_SECONDS, NatsServer, Options
@@ -52,7 +50,7 @@ class HubAndLeaf:
         """Tell whether the hub knows already that someone behind the leaf listens."""
         try:
             request(self.hub.connect_arguments(), f"$JS.{LEAF_DOMAIN}.API.INFO")
-        except NatsError:
+        except UNANSWERED:
             return False
         return True
 

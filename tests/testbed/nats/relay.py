@@ -17,7 +17,7 @@ from tests.testbed import ports
 
 CHUNK_BYTES = 65_536
 DRIPS_PER_SECOND = 20
-ANSWER_SECONDS = 10
+ANSWER_SECONDS = 60
 BACKLOG = 128
 RESET = struct.pack("ii", 1, 0)  # linger on, for no time: closing sends RST, and what is unsent is lost
 GOODBYE = struct.pack("ii", 0, 0)  # linger off: closing sends what is left, then FIN

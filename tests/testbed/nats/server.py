@@ -20,8 +20,11 @@ from tests.testbed.nats.config import Config, Fragment
 from tests.testbed.nats.encryption import Encryption
 from tests.testbed.programs import Program
 
-READY_SECONDS = 30
+READY_SECONDS = 60
 ANSWER_SECONDS = 2
+"""In which a server that is well answers; one that does not is asked again."""
+PATIENCE_SECONDS = 30
+"""How long an answer is waited for that is asked for once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,15 +167,15 @@ class NatsServer:
         ports.release(self.port)
         ports.release(self.monitoring_port)
 
-    def monitored(self, subject: str) -> dict[str, Any]:
+    def monitored(self, subject: str, seconds: float = PATIENCE_SECONDS) -> dict[str, Any]:
         """Return what the server says of itself, such as of its routes ("routez") or of JetStream ("jsz")."""
-        with urllib.request.urlopen(f"{self.monitoring_url}/{subject}", timeout=ANSWER_SECONDS) as answer:  # noqa: S310
+        with urllib.request.urlopen(f"{self.monitoring_url}/{subject}", timeout=seconds) as answer:  # noqa: S310
             document: dict[str, Any] = json.load(answer)
             return document
 
     def _is_healthy(self) -> bool:
         try:
-            return bool(self.monitored("healthz")["status"] == "ok")
+            return bool(self.monitored("healthz", ANSWER_SECONDS)["status"] == "ok")
         except OSError:  # it refuses or does not answer yet, or it answers 503 and why it is not healthy
             return False
 

@@ -1,11 +1,15 @@
 """A cluster of three, its leaders, and one node lost; and a domain behind a leaf node."""
 
+import asyncio
 import contextlib
+import itertools
 
 import pytest
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 
 from tests.testbed import ports
+from tests.testbed.nats.administration import UNANSWERED, RefusedError, request
 from tests.testbed.nats.authentication import METHODS, creds
 from tests.testbed.nats.client import connection
 from tests.testbed.nats.cluster import NatsCluster
@@ -13,20 +17,40 @@ from tests.testbed.nats.fixtures import StartNatsCluster, StartNatsLeaf, StartRe
 from tests.testbed.nats.leaf import LEAF_DOMAIN
 from tests.testbed.nats.relay import Relay
 from tests.testbed.run import current
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import PAUSE_SECONDS, wait_until
+
+PATIENCE_SECONDS = 60
+ids = map(str, itertools.count())
 
 
 async def add_replicated_stream(client: Client, *, messages: int) -> None:
-    stream = client.jetstream()
+    stream = client.jetstream(timeout=PATIENCE_SECONDS)
     await stream.add_stream(name="ORDERS", subjects=["orders"], num_replicas=3)
     for _ in range(messages):
-        await stream.publish("orders", b"one")
+        await publish(client)
 
 
-async def stored(cluster: NatsCluster) -> int:
-    async with connection(**cluster.connect_arguments()) as client:
-        held: int = (await client.jetstream().stream_info("ORDERS")).state.messages
-        return held
+async def publish(client: Client) -> None:
+    """Have one message stored, once: while the replicas elect a leader nobody answers, or too late."""
+    message_id = {"Nats-Msg-Id": next(ids)}
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            with contextlib.suppress(NatsError):
+                await client.jetstream().publish("orders", b"one", headers=message_id)
+                return
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+def wait_stored(cluster: NatsCluster, messages: int) -> None:
+    """Wait until whoever leads the stream says that it has so many: a new leader learns only then what is settled."""
+
+    def stored() -> int | None:
+        with contextlib.suppress(*UNANSWERED, RefusedError):
+            held: int = request(cluster.connect_arguments(), "$JS.API.STREAM.INFO.ORDERS")["state"]["messages"]
+            return held
+        return None
+
+    wait_until(lambda: stored() == messages, f"{messages} messages stored", PATIENCE_SECONDS)
 
 
 def free_pair() -> int:
@@ -44,19 +68,19 @@ async def test_a_stream_of_three_replicas_survives_one_node_killed(nats_cluster:
     lost = nats_cluster.stream_leader("ORDERS")
     lost.kill()
     assert nats_cluster.stream_leader("ORDERS", other_than=lost).is_running
-    assert await stored(nats_cluster) == 5
+    wait_stored(nats_cluster, 5)
 
     lost.restart()
     nats_cluster.wait_current()
     async with connection(**lost.connect_arguments()) as client:
-        await client.jetstream().publish("orders", b"one")
-    assert await stored(nats_cluster) == 6
+        await publish(client)
+    wait_stored(nats_cluster, 6)
 
 
 async def test_after_a_step_down_another_node_leads(nats_cluster: NatsCluster) -> None:
     async with connection(**nats_cluster.connect_arguments()) as client:
         await add_replicated_stream(client, messages=1)
-        await client.jetstream().pull_subscribe("orders", durable="reader")
+        await client.jetstream(timeout=PATIENCE_SECONDS).pull_subscribe("orders", durable="reader")
 
     before = nats_cluster.stream_leader("ORDERS")
     assert nats_cluster.step_down_stream("ORDERS") is not before
@@ -91,7 +115,7 @@ def test_nodes_of_a_cluster_have_consecutive_ports_from_a_particular_one(start_n
 async def test_the_domain_behind_a_leaf_is_reachable_from_the_hub(start_nats_leaf: StartNatsLeaf, method: str) -> None:
     pair = start_nats_leaf(access=METHODS[method](current().new_folder(method)))
     async with connection(**pair.hub.connect_arguments()) as client:
-        behind = client.jetstream(domain=LEAF_DOMAIN)
+        behind = client.jetstream(domain=LEAF_DOMAIN, timeout=PATIENCE_SECONDS)
         await behind.add_stream(name="ORDERS", subjects=["orders"])
         assert (await behind.account_info()).domain == LEAF_DOMAIN
     async with connection(**pair.leaf.connect_arguments()) as client:
@@ -109,6 +133,6 @@ def test_a_leaf_that_is_cut_off_comes_back_when_the_network_does(
 
     pair = start_nats_leaf(through=through)
     relays[0].cut(refuse=True)
-    wait_until(lambda: not pair.is_connected(), "the hub noticing", 10)
+    wait_until(lambda: not pair.is_connected(), "the hub noticing", PATIENCE_SECONDS)
     relays[0].heal()
     pair.wait_connected()

@@ -11,15 +11,14 @@ from pathlib import Path
 
 import psutil
 import pytest
-from nats.errors import Error as NatsError
 
 from penstock_jetstream import Connection, JetStream, Retry
 from tests.testbed import ports, run
-from tests.testbed.nats.administration import request
+from tests.testbed.nats.administration import UNANSWERED, RefusedError, request
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import wait_until
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 120
 
 
 class Command:
@@ -86,7 +85,7 @@ def start_command(tmp_path: Path) -> Iterator[StartCommand]:
 
 def stored(url: str) -> int | None:
     """Return how many messages the stream holds; nothing while it has no leader."""
-    with contextlib.suppress(NatsError):
+    with contextlib.suppress(*UNANSWERED, RefusedError):
         held: int = request({"servers": [url]}, "$JS.API.STREAM.INFO.ORDERS")["state"]["messages"]
         return held
     return None

@@ -15,7 +15,7 @@ from tests.testbed.nats.fixtures import StartRelay
 from tests.testbed.nats.relay import Relay
 from tests.testbed.nats.server import NatsServer
 
-PATIENCE_SECONDS = 5
+PATIENCE_SECONDS = 30
 SILENCE_SECONDS = 0.3
 
 

@@ -12,7 +12,8 @@ from tests.testbed.nats.client import connection
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 
-ANSWER_SECONDS = 1
+SILENCE_SECONDS = 1
+PATIENCE_SECONDS = 60
 
 
 async def stored(server: NatsServer, *, then_publish: int = 0) -> int:
@@ -31,11 +32,11 @@ async def acknowledgement_subject(server: NatsServer) -> str:
         await stream.add_stream(name="ORDERS", subjects=["orders"])
         await stream.publish("orders", b"one")
         subscription = await stream.pull_subscribe("orders", durable="reader")
-        return (await subscription.fetch(1))[0].reply
+        return (await subscription.fetch(1, PATIENCE_SECONDS))[0].reply
 
 
-def dialled(server: NatsServer) -> socket.socket:
-    return socket.create_connection((ports.LOOPBACK, server.port), ANSWER_SECONDS)
+def dialled(server: NatsServer, seconds: float) -> socket.socket:
+    return socket.create_connection((ports.LOOPBACK, server.port), seconds)
 
 
 async def test_a_server_of_the_newest_version_serves_jetstream(nats_server: NatsServer) -> None:
@@ -74,10 +75,10 @@ async def test_a_terminated_server_says_goodbye_and_restarts_with_its_stream_int
 
 def test_a_frozen_server_accepts_connections_but_answers_nothing_until_it_thaws(nats_server: NatsServer) -> None:
     nats_server.freeze()
-    with dialled(nats_server) as client, pytest.raises(TimeoutError):
+    with dialled(nats_server, SILENCE_SECONDS) as client, pytest.raises(TimeoutError):
         client.recv(1)
     nats_server.thaw()
-    with dialled(nats_server) as client:
+    with dialled(nats_server, PATIENCE_SECONDS) as client:
         assert client.recv(5) == b"INFO "
 
 
