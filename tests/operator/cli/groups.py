@@ -12,6 +12,7 @@ from click.testing import Result
 
 from penstock_worker.exchange.records import Handed
 from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
+from penstock_worker.policy.settings import BatchSettings
 from tests.operator.cli.commands import Declared, penstock
 from tests.worker.engine.working import CONSUMER, PATIENCE_SECONDS, Scene, scene
 
@@ -42,32 +43,38 @@ class Shop:
 
     @asynccontextmanager
     async def holding(self, messages: int) -> AsyncIterator["Held"]:
-        """Have a worker run a batch of so many messages, which ends when it is let go."""
+        """Have a worker run a batch of one message, and one of so many, which end when they are let go.
+
+        While a batch runs, the next one is collected until it is full: without the first, it might be two.
+        """
         held = Held()
         self.work.script.process = held.process
-        await self.work.publish_many(messages)
+        self.work.batch_of(messages)
+        await self.work.publish_many(1)
         with self.work.driver():
             async with self.work.working():
-                await self.work.eventually(held.begun.is_set)
+                await self.work.eventually(lambda: len(self.work.script.handed) == 1)
+                await self.work.publish_many(messages)
+                await self.work.eventually(lambda: len(self.work.script.handed) == 2)
                 yield held
 
     async def bury(self, *payloads: bytes, **options: Any) -> None:  # noqa: ANN401 - of publish
-        """Have these messages become dead letters."""
+        """Have these messages become dead letters, in this order."""
         await self.work.publish(*payloads, **options)
         self.work.script.process = reject_all
+        self.work.change(batch=BatchSettings(max_messages=1000, max_wait_seconds=0.05, in_flight=1))
         with self.work.driver():
             await self.work.drained()
         self.work.change(drain=False)
 
 
 class Held:
-    """A batch that runs until it is let go."""
+    """Batches that run until they are let go."""
 
     def __init__(self) -> None:
-        self.begun, self.free = threading.Event(), threading.Event()
+        self.free = threading.Event()
 
     def process(self, _handed: Handed, _rows: Any) -> Outcome:  # noqa: ANN401 - a table
-        self.begun.set()
         self.free.wait(PATIENCE_SECONDS)
         return Outcome(Verdict.OK, 0.1)
 

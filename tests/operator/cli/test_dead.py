@@ -125,8 +125,8 @@ async def test_a_replay_that_is_killed_and_repeated_sends_each_message_once(orde
             await asyncio.sleep(PAUSE_SECONDS)
     replaying.kill()
     await replaying.wait()
-    left = await orders.letters()
-    assert (await orders.dead("replay", "--all")).stdout.startswith(f"{left:,} replayed")
+    assert (await orders.dead("replay", "--all")).exit_code == 0  # the server may have more of the first to do
+    assert await orders.letters() == 0
     sent = [message.data async for message in orders.work.js.direct.read(orders.work.stream, start_sequence=MANY + 1)]
     assert sorted(map(int, sent)) == list(range(MANY))
 

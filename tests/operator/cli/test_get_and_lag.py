@@ -3,6 +3,7 @@
 import yaml
 
 from penstock_jetstream import JetStream
+from tests.jetstream.eventually import eventually
 from tests.operator.cli.commands import Declared, ask
 from tests.testbed.nats.server import NatsServer
 
@@ -95,9 +96,16 @@ def test_a_consumer_has_its_numbers_though_its_stream_is_refused(
     assert "5 pending" in rows["Consumer"]
 
 
-async def publish(jetstream: JetStream, subject: str, number: int) -> None:
+async def publish(jetstream: JetStream, stream: str, number: int) -> None:
+    """Publish to a stream whose subject is its name, and wait until its consumers have heard of all of it."""
     for _ in range(number):
-        await jetstream.publish(subject, b"an order")
+        last = (await jetstream.publish(stream, b"an order")).sequence
+
+    async def is_heard_of() -> bool:
+        infos = [info async for info in jetstream.consumers.list(stream)]
+        return all(info.delivered.stream_sequence + info.num_pending == last for info in infos)
+
+    await eventually(is_heard_of, "consumers have heard of all messages")
 
 
 async def take(jetstream: JetStream, stream: str, consumer: str, number: int) -> None:

@@ -27,7 +27,7 @@ async def test_a_paused_group_pulls_nothing_until_it_is_resumed(orders: Shop) ->
             assert "Workers that start later do not know of it" in paused.stderr
             await orders.work.until_status(lambda told: "paused" in told["holds"])
             await orders.work.publish_many(5)
-            assert (await orders.work.info()).num_pending == 5
+            await orders.work.until(pending=5)
             resumed = await orders.run("resume", orders.group)
             assert resumed.stderr == f"QueueGroup default/{orders.group} goes on.\n"
             await orders.work.until(pending=0)

@@ -64,35 +64,37 @@ async def test_a_worker_is_found_and_described_as_nats_services_are(work: Scene)
 
 
 async def test_the_status_says_what_runs(work: Scene) -> None:
-    begun, done = threading.Event(), threading.Event()
+    """A batch runs, and so the next one is collected until it is full."""
+    done = threading.Event()
 
     def hold(*_: object) -> Outcome:
-        begun.set()
         done.wait(PATIENCE_SECONDS)
         return Outcome(Verdict.OK, 1.5)
 
     work.script.process = hold
     work.batch_of(SOME)
-    await work.publish_many(SOME)
+    await work.publish_many(1)
     with work.driver():
         async with work.working():
-            await work.eventually(begun.is_set)
+            await work.eventually(lambda: len(work.script.handed) == 1)
+            await work.publish_many(SOME)
+            await work.eventually(lambda: len(work.script.handed) == 2)
             running = await order(work, "status")
             done.set()
-            ended = await work.until_status(lambda told: told["answered"] == {"acked": SOME})
-    (batch,) = running["batches"]
-    assert (batch["ranges"], batch["messages"], batch["attempt"]) == (f"1-{SOME}", SOME, 1)
-    assert running["heldMessages"] == SOME
-    assert (ended["batches"], ended["runMessages"], ended["runSeconds"]) == ([], SOME, 1.5)
-    assert (ended["heldMessages"], ended["verdicts"]) == (0, {"ok": 1})
+            ended = await work.until_status(lambda told: told["answered"] == {"acked": 1 + SOME})
+    _, batch = sorted(running["batches"], key=lambda batch: int(batch["messages"]))
+    assert (batch["ranges"], batch["messages"], batch["attempt"]) == (f"2-{SOME + 1}", SOME, 1)
+    assert running["heldMessages"] == 1 + SOME
+    assert (ended["batches"], ended["runMessages"], ended["runSeconds"]) == ([], 1 + SOME, 3.0)
+    assert (ended["heldMessages"], ended["verdicts"]) == (0, {"ok": 2})
     work_done = ended["work"]
     assert work_done.pop("busySeconds") > 0
     assert work_done == {
-        "batches": 1,
-        "messages": SOME,
-        "seconds": 1.5,
-        "messagesSquared": SOME**2,
-        "messagesTimesSeconds": 1.5 * SOME,
+        "batches": 2,
+        "messages": 1 + SOME,
+        "seconds": 3.0,
+        "messagesSquared": 1 + SOME**2,
+        "messagesTimesSeconds": 1.5 * (1 + SOME),
     }
 
 
@@ -154,7 +156,6 @@ def fetched(place: str, path: str) -> tuple[int, str]:
 async def test_probes_and_metrics_are_served(work: Scene) -> None:
     place = f"{ports.LOOPBACK}:{ports.free_port()}"
     work.change(probes=place)
-    work.batch_of(SOME)
     await work.publish_many(SOME)
     async with work.working():
         await work.until_status(lambda told: not told["ready"])
@@ -169,7 +170,8 @@ async def test_probes_and_metrics_are_served(work: Scene) -> None:
             _, metrics = await asyncio.to_thread(fetched, place, "/metrics")
             assert (await asyncio.to_thread(fetched, place, "/nothing"))[0] == 404
     own = f'group="{work.settings.engine.group}"'
-    assert f'penstock_batch_runs_total{{{own},verdict="ok",worker="etl-0"}} 1.0' in metrics
+    runs = len(work.script.handed)
+    assert f'penstock_batch_runs_total{{{own},verdict="ok",worker="etl-0"}} {runs}.0' in metrics
     assert f'penstock_ready{{{own},worker="etl-0"}} 1.0' in metrics
 
 

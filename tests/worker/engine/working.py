@@ -62,7 +62,11 @@ class Scene:
         self.settings = replace(self.settings, engine=replace(self.settings.engine, **fields))
 
     def batch_of(self, messages: int) -> None:
-        """Have so many messages be one batch from now on, however long the last of them is on its way."""
+        """Have so many messages be one batch from now on, however long the last of them is on its way.
+
+        This holds while another batch runs, and for messages that come again. A driver that is idle gets whatever has
+        come so far, which may be a part of what was published: the server sends one message after the other.
+        """
         self.change(batch=BatchSettings(max_messages=messages, max_wait_seconds=PATIENCE_SECONDS))
 
     def connect(self, connection: ConnectionSettings) -> None:
@@ -157,11 +161,16 @@ class Scene:
         return [await self.js.direct.get(self.dead, sequence=sequence) for sequence in range(1, last + 1)]
 
     async def until(self, *, pending: int, ack_pending: int = 0) -> None:
-        """Wait until the server has so many messages to deliver, and so many that wait for their answer."""
+        """Wait until the server has so many messages to deliver, and so many that wait for their answer.
+
+        A consumer hears of messages a moment after they are stored: it counts once it has heard of the last.
+        """
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
+                last = (await self.js.streams.info(self.stream)).state.last_sequence
                 info = await self.info()
-                if (info.num_pending, info.num_ack_pending) == (pending, ack_pending):
+                has_heard = info.delivered.stream_sequence + info.num_pending >= last
+                if has_heard and (info.num_pending, info.num_ack_pending) == (pending, ack_pending):
                     return
                 await asyncio.sleep(PAUSE_SECONDS)
 
