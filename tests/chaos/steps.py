@@ -70,11 +70,12 @@ class Steps:
     def _look(self) -> None:
         if not self.file.exists():
             return
-        with self.file.open() as told:
+        with self.file.open("rb") as told:
             told.seek(self._read)
-            for line in told:
-                self._see(*line.split())
-            self._read = told.tell()
+            whole, end, _ = told.read().rpartition(b"\n")  # the last may not be written to its end
+        self._read += len(whole + end)
+        for line in whole.decode().splitlines():
+            self._see(*line.split())
 
     def _ledger(self, _subject: bytes, _reply: bytes, _header: bytes, payload: bytes) -> None:
         if payload:

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 
 from penstock_worker.policy.settings import WorkerSettings
+from tests.testbed import processes
 from tests.testbed.programs import Program
-from tests.testbed.spark.classic import words
 
 CODE = Path(__file__).with_name("code")
 END_SECONDS = 60
@@ -85,11 +85,15 @@ class Worker:
         """Return the JVM, if there is one at the moment."""
         try:
             children = psutil.Process(self.driver.pid).children(recursive=True)
-            return next((child for child in children if child.name() == "java"), None)
+            return next((child for child in children if processes.program(child) == "java"), None)
         except psutil.NoSuchProcess:
             return None
 
     def executors(self) -> list[psutil.Process]:
         """Return the processes of Spark's executors, where those are not threads of the JVM."""
         children = psutil.Process(self.driver.pid).children(recursive=True)
-        return [child for child in children if any("CoarseGrainedExecutorBackend" in word for word in words(child))]
+        return [
+            child
+            for child in children
+            if any("CoarseGrainedExecutorBackend" in word for word in processes.words(child))
+        ]

@@ -13,7 +13,7 @@ from tools.console import say
 
 CHART = str(ROOT / "charts/penstock")
 PODS = "--selector=app.kubernetes.io/name=penstock"
-WAITING = ("--wait", "--timeout=90s")
+WAITING = ("--wait", "--timeout=180s")
 
 
 @dataclass(frozen=True)
@@ -45,3 +45,9 @@ def image_values(image: str) -> list[str]:
     """Return the arguments that have the chart use an image."""
     repository, _, tag = image.rpartition(":")
     return [f"--set=image.repository={repository}", f"--set-string=image.tag={tag}"]
+
+
+def leader(namespace: Namespace) -> str:
+    """Return the pod whose replica leads; nothing if none does."""
+    holder = "--output=jsonpath={.spec.holderIdentity}"
+    return namespace.kubectl("get", "lease/penstock", "--ignore-not-found", holder).rpartition("_")[0]

@@ -19,7 +19,7 @@ URL = "nats://nats:4222"
 KINDS = ("streams.jetstream.nats.io", "consumers.jetstream.nats.io")
 MODES = ("control-loop", "legacy")
 NOBODY = 65534
-SECONDS = 60
+SECONDS = 120
 RIGHTS = [
     {"apiGroups": [GROUP], "resources": ["*"], "verbs": ["*"]},
     {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch"]},

@@ -23,7 +23,7 @@ IMAGE = "penstock.test/nats-server:1"
 CLIENTS, MONITORING = 4222, 8222
 SECRETS = "/etc/nats/secrets"
 """Where what is in the Secret is."""
-READY_SECONDS = 60
+READY_SECONDS = 120
 NOBODY = 65534
 ALL_OF_IT = "accounts=true&streams=true&consumers=true&config=true"
 

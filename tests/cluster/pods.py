@@ -51,7 +51,7 @@ def run_to_its_end(
     }
     namespace.kubectl("create", "--filename=-", stdin=json.dumps(pod))
     ended = "--for=jsonpath={.status.containerStatuses[0].state.terminated}"
-    namespace.kubectl("wait", ended, f"pod/{name}", "--timeout=100s")
+    namespace.kubectl("wait", ended, f"pod/{name}", "--timeout=240s")
     said = namespace.kubectl("logs", name)
     code = namespace.kubectl(
         "get", "pod", name, "--output=jsonpath={.status.containerStatuses[0].state.terminated.exitCode}"

@@ -6,7 +6,7 @@ from tests.cluster.pods import run_to_its_end
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.run import ROOT
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # images are built and loaded, and a JVM starts
 
 VERSION = (ROOT / "VERSION").read_text().strip()
 A_USER_WITHOUT_A_NAME = 54321

@@ -27,11 +27,11 @@ from tests.testbed.kubernetes.access import KubectlError, Namespace
 from tests.testbed.kubernetes.cluster import Cluster, UserCluster, new_namespace
 from tools.console import say
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]  # two controllers and two servers start, on a busy node
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # two controllers and two servers start, on a busy node
 
 PENSTOCK = Path(sys.executable).parent / "penstock"
 READY = "--for=condition=Ready"
-SECONDS = 60
+SECONDS = 120
 SERVERS_SECRET, CLIENTS_SECRET = "nats-server-tls", "nack-a-tls"
 Configs = Mapping[str, Mapping[str, Any]]
 

@@ -10,16 +10,16 @@ import pytest
 
 from penstock_operator.constants import API_VERSION
 from penstock_operator.resources import KINDS
-from tests.cluster.helm import CHART, WAITING, Helm, image_values
+from tests.cluster.helm import CHART, WAITING, Helm, image_values, leader
 from tests.cluster.nats_pods import configs_of, created, forwarded, start_nats
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.requests import Requests
 from tests.testbed.waiting import wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]  # the first test of a run starts the node
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # the first test of a run starts the node
 
 CRDS = [f"crd/{kind.resource}" for kind in KINDS]
-SECONDS = 90
+SECONDS = 120
 STREAMS = [f"orders-{number}" for number in range(20)]
 CREATED = "$JS.API.STREAM.CREATE."
 WRITES = (CREATED, "$JS.API.STREAM.UPDATE.", "$JS.API.STREAM.DELETE.", "$JS.API.CONSUMER.")
@@ -51,12 +51,6 @@ def wait_ready(namespace: Namespace) -> None:
     namespace.kubectl("wait", "--for=condition=Ready", "streams.penstock.dev", "--all", f"--timeout={SECONDS}s")
 
 
-def leader(namespace: Namespace) -> str:
-    """Return the pod whose replica leads; nothing if none does."""
-    holder = namespace.kubectl("get", "lease/penstock", "--output=jsonpath={.spec.holderIdentity}")
-    return holder.rpartition("_")[0]
-
-
 def writes(requests: Requests) -> list[str]:
     """Return the subjects of all requests that change something."""
     subjects = [str(told["subject"]) for told in requests.heard()]
@@ -75,8 +69,9 @@ def test_when_the_leaders_pod_is_killed_at_work_the_other_goes_on_and_nothing_is
         wait_ready(installed)
         installed.kubectl("wait", "--for=condition=Ready", "consumer/etl", f"--timeout={SECONDS}s")
         assert leader(installed) not in ("", first)
-        made = sorted(f"{CREATED}{name}" for name in STREAMS)
-        assert sorted(writes(requests)) == sorted([f"$JS.API.CONSUMER.CREATE.{STREAMS[-1]}.etl", *made])
+        wanted = sorted([f"$JS.API.CONSUMER.CREATE.{STREAMS[-1]}.etl", *(f"{CREATED}{name}" for name in STREAMS)])
+        wait_until(lambda: len(writes(requests)) >= len(wanted), "the server has told of all", SECONDS)
+        assert sorted(writes(requests)) == wanted
 
 
 def test_an_upgrade_leaves_what_is_on_the_server_as_it_is(
@@ -91,6 +86,7 @@ def test_an_upgrade_leaves_what_is_on_the_server_as_it_is(
         wait_until(lambda: leader(installed) not in ("", first), "one of the new pods leads", SECONDS)
         declare(installed, "Stream", "more", {"connectionRef": {"name": "nats"}, "subjects": ["more.>"]})
         wait_ready(installed)
+        wait_until(lambda: bool(writes(requests)), "the server has told of it", SECONDS)
         assert writes(requests) == [f"{CREATED}more"]
 
 

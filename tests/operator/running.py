@@ -14,7 +14,8 @@ from tests.testbed.waiting import wait_until
 
 PENSTOCK = Path(sys.executable).parent / "penstock"
 START_SECONDS = 90  # seconds of imports, and many more where ten processes want the same core
-NOTICE_SECONDS = 60  # a period, a deadline, and a busy machine
+NOTICE_SECONDS = 90  # a period, a deadline, and a busy machine
+PROBE_SECONDS = 5
 
 
 class RunningOperator:
@@ -43,7 +44,14 @@ class RunningOperator:
     def wait_not_ready(self, sentence: str, seconds: float = NOTICE_SECONDS) -> None:
         """Wait until it is not ready for this reason; it must be alive nevertheless."""
         wait_until(lambda: self._says(503, sentence), f"the operator is not ready: {sentence}", seconds)
-        assert self.alive() == (200, "Alive.\n")
+        alive: list[tuple[int, str] | None] = []
+
+        def answers() -> bool:
+            alive[:] = [self.alive()]
+            return alive != [None]
+
+        wait_until(answers, "the operator says whether it is alive", NOTICE_SECONDS)
+        assert alive == [(200, "Alive.\n")]
 
     def leads(self) -> bool:
         return self._says(200, "It leads.")
@@ -52,14 +60,18 @@ class RunningOperator:
         return self._says(200, "It stands by")
 
     def logged(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.program.log.read_text().splitlines()]
+        """Return the lines of its log, but for one that it has not written to its end."""
+        whole, _, _ = self.program.log.read_text().rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines()]
 
     def _says(self, code: int, sentence: str) -> bool:
         said = self.ready()
         return said is not None and said[0] == code and sentence in said[1]
 
     def _probe(self, path: str) -> tuple[int, str] | None:
-        with contextlib.closing(http.client.HTTPConnection(ports.LOOPBACK, self.port, timeout=2)) as connection:
+        with contextlib.closing(
+            http.client.HTTPConnection(ports.LOOPBACK, self.port, timeout=PROBE_SECONDS)
+        ) as connection:
             try:
                 connection.request("GET", path)
                 response = connection.getresponse()

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.testbed import reaper, run
 from tests.testbed.waiting import wait_until
 
-STOP_SECONDS = 15
+STOP_SECONDS = 60
 LOG_LINES_SHOWN = 40
 
 logs: dict[str, Path] = {}

@@ -20,6 +20,7 @@ from tests.operator.running import running_operator
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import wait_until
 
 PENSTOCK = Path(sys.executable).parent / "penstock"
 
@@ -197,9 +198,9 @@ def test_the_operator_does_what_is_applied_and_then_no_plan_has_anything_to_do(
         assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "2 unchanged")
         assert run("apply", *in_cluster).stdout.splitlines()[-1] == "2 unchanged"
         declared.stream("orders", name=fresh_name, storage="Memory")
-        refused = run("apply", *in_cluster, "--timeout", "5")
-        assert refused.returncode == 1
-        assert "refused" in refused.stdout
+        in_short = ("apply", *in_cluster, "--timeout", "1")
+        wait_until(lambda: "refused" in run(*in_short).stdout, "the operator has looked at it", 60)
+        assert run(*in_short).returncode == 1
 
 
 POD = """

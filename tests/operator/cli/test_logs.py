@@ -18,7 +18,7 @@ from penstock_operator.local.log_files import Source
 from tests.operator.cli.commands import penstock
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 SOURCE = Source("default/orders", "orders-0", "engine")
 
 

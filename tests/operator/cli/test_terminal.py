@@ -93,7 +93,6 @@ def test_the_screen_is_drawn_and_in_the_end_left_with_the_last_of_it_to_read() -
     with window(120, "0.01", "5") as terminal:
         terminal.until(ALTERNATE)
         terminal.until(b"41 ok")
-        assert not terminal.echoes()
         terminal.until(NORMAL)
         assert b"\033" in terminal.until(b"41 ok"), "it is in colour"
         terminal.until(b"The code is wrong.")
@@ -104,6 +103,7 @@ def test_the_screen_is_drawn_and_in_the_end_left_with_the_last_of_it_to_read() -
 def test_a_program_that_fails_or_is_interrupted_leaves_the_terminal_as_it_was() -> None:
     with window(120) as terminal:
         terminal.until(b"41 ok")
+        assert not terminal.echoes()
         terminal.process.send_signal(signal.SIGINT)
         terminal.until(NORMAL)
         terminal.until(b"KeyboardInterrupt")

@@ -39,7 +39,10 @@ def said(log: Path, word: str) -> bool:
 
 
 def gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_a_guardian_that_is_killed_is_replaced_and_ends_all_that_was_noted(tmp_path: Path) -> None:

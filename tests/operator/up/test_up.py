@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from tests.operator.up.upping import Up
+from tests.testbed.processes import program
 
 pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
 SOME = 20
@@ -65,11 +66,14 @@ def running(word: str, name: str = "") -> Callable[[Up], psutil.Process]:
     """Return what finds the one such process, which may just be starting anew."""
 
     def find(up: Up) -> psutil.Process:
-        def found() -> list[psutil.Process]:
-            return [process for process in up.processes(word) if name in process.name()]
+        found: list[psutil.Process] = []
 
-        up.wait(lambda: len(found()) == 1, f"there is one {word or name}")
-        return found()[0]
+        def is_one() -> bool:
+            found[:] = [process for process in up.processes(word) if name in ("", program(process))]
+            return len(found) == 1
+
+        up.wait(is_one, f"there is one {word or name}")
+        return found[0]
 
     return find
 
@@ -131,7 +135,7 @@ def test_code_that_cannot_work_stops_the_group_until_it_is_better(up: Up, orders
     up.wait_said("No module named 'pandsa'")
     new = orders.publish()
     up.wait(lambda: not up.processes(ENGINE), "nothing is pulled")
-    assert up.consumer().num_pending == len(new)
+    up.wait(lambda: up.consumer().num_pending == len(new), "all wait")
     up.mark("third")
     orders.wait()
     assert {mark for number, mark in up.rows() if number in new} == {"third"}
@@ -146,8 +150,8 @@ def test_a_second_home_is_refused_while_one_has_the_folder(up: Up) -> None:
 def test_a_suspended_group_pulls_nothing_until_it_is_resumed(up: Up, orders: Orders) -> None:
     group = up.state.group("default", "etl")
     group.suspend()
-    up.wait(lambda: not up.processes(DRIVER), "the workers have ended")
+    up.wait(lambda: not up.processes(DRIVER) and not up.processes(ENGINE), "the workers have ended")
     orders.publish()
-    assert up.consumer().num_pending == SOME
+    up.wait(lambda: up.consumer().num_pending == SOME, "all wait")
     group.resume()
     orders.wait()

@@ -45,8 +45,7 @@ def test_what_up_runs_is_seen_and_its_dead_letters_are_replayed(up: Up) -> None:
     assert letters(up) == [2, 1]
     assert run(up, "dead", "replay", "--all").stdout == "2 replayed: 2 to ORDERS.\n"
     up.wait(lambda: letters(up) == [4, 3], "they are dead letters once more")
-    engines = [json.loads(line) for line in run(up, "logs", GROUP, "--engine", "--json").stdout.splitlines()]
-    assert any(line["message"].startswith("Dead lettered") for line in engines)
+    up.wait(lambda: '"message": "Dead lettered' in run(up, "logs", GROUP, "--engine", "--json").stdout, "it is logged")
     up.wait(lambda: data(up, "batches") == {"batches": []}, "no batch is open")
 
 
@@ -59,7 +58,7 @@ def test_a_pause_outlives_workers_and_up_itself(up: Up) -> None:
     up.until_serving()
     up.publish(*range(10))
     up.wait_said("It is paused.", times=2)
-    assert up.consumer().num_pending == 10
+    up.wait(lambda: up.consumer().num_pending == 10, "all wait")
     run(up, "resume", GROUP)
     run(up, "drain", GROUP)
     up.wait_rows(range(10))

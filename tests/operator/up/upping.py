@@ -20,6 +20,7 @@ import yaml
 from penstock_jetstream import Connection, ConsumerInfo, JetStream
 from penstock_operator.local.state import HomeRecord, StateFolder
 from tests.testbed import run
+from tests.testbed.processes import words
 from tests.testbed.programs import Program
 from tests.testbed.waiting import wait_until
 
@@ -158,17 +159,10 @@ class Up:
         """Return what runs of this home whose command has that word."""
         found = []
         for process in psutil.process_iter():
-            try:
-                command = " ".join(process.cmdline())
-            except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-                continue
+            command = " ".join(words(process))
             if str(self.state.path) in command and word in command:
                 found.append(process)
         return found
-
-    def settings(self) -> set[str]:
-        """Return the settings files of the engines that run."""
-        return {process.cmdline()[-1] for process in self.processes("penstock_worker.engine")}
 
     # What goes in and comes out
 

@@ -27,6 +27,7 @@ async def test_an_idle_object_costs_no_write_at_either_end(scene: Scene) -> None
         scene.declare_consumer(f"{name}-etl", stream=name)
     for name in ("orders", "bills"):
         scene.wait_ready(f"stream/{name}", f"consumer/{name}-etl")
+        scene.wait_event(f"stream/{name}", "Created")
         scene.wait_event(f"consumer/{name}-etl", "Created")
         scene.wait(functools.partial(shows_its_consumer, scene, name), f"{name} shows its consumer")
     before = versions(scene)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.testbed.waiting import wait_until
 
-REMOVED_SECONDS = 20  # the kernel lets go of a killed process's group when its memory is given back
+REMOVED_SECONDS = 60  # the kernel lets go of a killed process's group when its memory is given back
 
 
 def create(name: str) -> None:

@@ -17,8 +17,8 @@ from tools.console import CannotContinueError
 
 REGISTRY_VARIABLE = "PENSTOCK_IMAGE_REGISTRY"
 NAMESPACE = "k8s.io"  # where containerd keeps what is Kubernetes'
-KNOWN_SECONDS = 30
-ACCOUNT_SECONDS = 20
+KNOWN_SECONDS = 90
+ACCOUNT_SECONDS = 90
 
 
 class Cluster(Access):

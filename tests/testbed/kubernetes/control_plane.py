@@ -21,7 +21,7 @@ from tests.testbed.kubernetes.access import Access
 from tests.testbed.kubernetes.identities import Identities
 from tests.testbed.programs import Program
 
-READY_SECONDS = 60  # a cold disk, a laptop on battery; warm it takes three
+READY_SECONDS = 120  # a cold disk, a laptop on battery; warm it takes three
 SERVICES = "10.96.0.0/16"
 SERVICE_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
@@ -97,7 +97,8 @@ class Audit:
 
     def entries(self) -> list[dict[str, Any]]:
         """Return what was answered, and once more what was answered bit by bit, as a watch is, when it has ended."""
-        return [json.loads(line) for line in self._log.read_text().splitlines()]
+        whole, _, _ = self._log.read_text().rpartition("\n")  # the last may not be written to its end
+        return [json.loads(line) for line in whole.splitlines()]
 
 
 class Etcd:

@@ -13,7 +13,7 @@ import psutil
 from tests.testbed.kubernetes.network import Network
 from tests.testbed.programs import Program
 
-READY_SECONDS = 20
+READY_SECONDS = 60
 UNSHARED = ("--mount", "--pid", "--net")
 INIT = Path(__file__).with_name("init.py")
 

@@ -21,7 +21,7 @@ NAME = "node"
 API_PORT = 6443
 DNS_PORT = 53
 KUBELET_PORT = 10250
-READY_SECONDS = 60
+READY_SECONDS = 120
 ETCD = Etcd(2379, 2380)  # on a loopback of the node's own, where no port is taken
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from penstock_worker.spark import find_java
 from tests.testbed.ports import LOOPBACK
+from tests.testbed.processes import words
 
 SETTINGS: Mapping[str, str] = {
     "spark.driver.bindAddress": LOOPBACK,
@@ -84,11 +85,3 @@ class ClassicSpark:
         if self._session is not None:
             self._session.stop()
             self._session = None
-
-
-def words(process: psutil.Process) -> list[str]:
-    """Return the command of a process; none if it is gone."""
-    try:
-        return process.cmdline()
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return []

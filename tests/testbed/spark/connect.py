@@ -9,7 +9,7 @@ from tests.testbed.ports import LOOPBACK, answers, free_port, particular_port
 from tests.testbed.programs import Program
 from tests.testbed.spark.classic import SETTINGS, environment
 
-READY_SECONDS = 90
+READY_SECONDS = 240
 SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 

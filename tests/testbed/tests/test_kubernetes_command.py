@@ -12,6 +12,8 @@ import pytest
 from tests.testbed import run
 from tests.testbed.waiting import wait_until
 
+PATIENCE_SECONDS = 120
+
 
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_control_plane_started_by_hand_is_reached_and_ended(ended_by: signal.Signals) -> None:
@@ -26,6 +28,6 @@ def test_a_control_plane_started_by_hand_is_reached_and_ended(ended_by: signal.S
         answer = subprocess.run([kubectl, "get", "--raw=/readyz"], env=pasted, capture_output=True, check=True)
         assert answer.stdout == b"ok"
         command.send_signal(ended_by)
-        command.wait(30)
-    wait_until(lambda: not any(server.is_running() for server in servers), "its servers ended", seconds=30)
-    wait_until(lambda: not Path(kubeconfig).parent.exists(), "its files removed", seconds=30)
+        command.wait(PATIENCE_SECONDS)
+    wait_until(lambda: not any(server.is_running() for server in servers), "its servers ended", PATIENCE_SECONDS)
+    wait_until(lambda: not Path(kubeconfig).parent.exists(), "its files removed", PATIENCE_SECONDS)

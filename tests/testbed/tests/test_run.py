@@ -17,8 +17,8 @@ import pytest
 from tests.testbed import run
 from tests.testbed.waiting import wait_until
 
-STARTING_SECONDS = 60
-ENDING_SECONDS = 30
+STARTING_SECONDS = 200
+ENDING_SECONDS = 60
 
 PREAMBLE = """
 import pathlib

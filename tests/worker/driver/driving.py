@@ -21,6 +21,7 @@ from penstock_worker.exchange.records import Description, Handed, RunName
 from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.settings import ConnectionSettings, DriverSettings, EngineSettings, WorkerSettings
 from tests.testbed import run
+from tests.testbed.processes import program
 from tests.testbed.programs import Program
 from tests.testbed.waiting import wait_until
 
@@ -92,8 +93,15 @@ class RunningDriver:
         return outcome
 
     def jvm(self) -> psutil.Process:
-        (jvm,) = [child for child in self.children() if child.name() == "java"]
-        return jvm
+        """Return its JVM, once there is one and no other: one that was killed may be on its way out."""
+        found: list[psutil.Process] = []
+
+        def is_one() -> bool:
+            found[:] = [child for child in self.children() if program(child) == "java"]
+            return len(found) == 1
+
+        wait_until(is_one, "there is one JVM", LONG_SECONDS)
+        return found[0]
 
     def losses(self) -> int:
         """Return how often Spark was noticed to be lost while nothing ran; it is known to be by then."""

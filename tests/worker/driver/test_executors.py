@@ -4,7 +4,7 @@ import psutil
 import pytest
 
 from penstock_worker.policy.outcome import Verdict
-from tests.testbed.spark.classic import words
+from tests.testbed.processes import words
 from tests.testbed.waiting import wait_until
 from tests.worker.driver.driving import LONG_SECONDS, QUICK, START_SECONDS, RunningDriver, handed, rows
 
