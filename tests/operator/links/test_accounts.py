@@ -12,8 +12,9 @@ from penstock_operator.plan.reasons import Reason
 from penstock_operator.resources.conditions import fact_names
 from penstock_operator.resources.connection import ConnectionStatus
 from penstock_operator.services.links import Secrets
+from penstock_operator.services.nats import families
 from penstock_operator.services.nats.permissions import PROBES, permissions, server_configuration
-from tests.operator.links.linking import CONNECTION, Kept, keeping, login, spec_of
+from tests.operator.links.linking import CONNECTION, PATIENCE_SECONDS, Kept, keeping, login, spec_of
 from tests.testbed.nats.authentication import Access, Login, trusted_accounts, user_of
 from tests.testbed.nats.fixtures import StartNats, StartNatsCluster, StartNatsLeaf
 from tests.testbed.nats.leaf import LEAF_DOMAIN
@@ -21,6 +22,8 @@ from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
 
 OTHER = Identity("Connection", "team", "other")
+SILENCE_SECONDS = 5
+"""After which nobody hears, on a machine that does other things too."""
 
 
 def users(**with_jetstream: bool) -> dict[str, Any]:
@@ -82,7 +85,10 @@ async def test_an_account_that_an_operator_vouches_for_is_known_by_its_key(
         assert (await kept.connected()).account.startswith(f"{account.public_key}/")
 
 
-async def test_links_to_the_nodes_of_a_cluster_lead_to_the_same(start_nats_cluster: StartNatsCluster) -> None:
+async def test_links_to_the_nodes_of_a_cluster_lead_to_the_same(
+    start_nats_cluster: StartNatsCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(families, "HEARING_SECONDS", PATIENCE_SECONDS)
     cluster = start_nats_cluster(extra={"cluster": {"no_advertise": True}})
     async with keeping() as kept:
         kept.keep(spec_of(cluster.nodes[0].url))
@@ -93,7 +99,10 @@ async def test_links_to_the_nodes_of_a_cluster_lead_to_the_same(start_nats_clust
         assert link.facts.clustered
 
 
-async def test_two_clusters_of_one_name_are_two(start_nats_cluster: StartNatsCluster) -> None:
+async def test_two_clusters_of_one_name_are_two(
+    start_nats_cluster: StartNatsCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(families, "HEARING_SECONDS", SILENCE_SECONDS)
     one, other = start_nats_cluster(), start_nats_cluster()
     third = Identity("Connection", "team", "third")
     async with keeping() as kept:

@@ -29,7 +29,7 @@ def test_a_killed_home_leaves_nothing_behind_and_another_goes_on_with_its_data()
     up.publish(*range(PENDING))
     up.wait_rows(range(PENDING))
     assert up.down().returncode == 0
-    assert not up.program.is_running
+    wait_until(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
     ended(up)
     assert up.down("--delete", "--yes").returncode == 0
     assert not up.state.path.exists()
