@@ -58,9 +58,9 @@ def test_a_drain_ends_though_it_gets_nowhere_and_tells_what_is_left_and_why() ->
 
     up.declare(retry={"initialDelay": "2m", "maxDelay": "4m"})
     up.code(NOT_NOW)
-    code, said = up.drained("--patience", "3")
+    code, said = up.drained("--patience", "10")
     assert code == 1, said
-    assert "Nothing was settled for 3 s, and 5 messages are left. The last batch failed: Retry: no table yet" in said
+    assert "Nothing was settled for 10 s, and 5 messages are left. The last batch failed: Retry: no table yet" in said
 
     up.declare(scaling={"mode": "External"}, replicas=0)
     up.mark("first")

@@ -15,7 +15,7 @@ import json, sys
 from pathlib import Path
 from penstock_worker.spark import classic, settings
 from penstock_worker.spark.problems import CannotStartError
-spark = classic.ClassicSpark("local[1]", Path(sys.argv[1]), json.loads(sys.argv[2]))
+spark = classic.ClassicSpark("local[1]", Path(sys.argv[1]), json.loads(sys.argv[2]), 1)
 spark.start()
 for conf in json.loads(sys.argv[3]):
     try:
