@@ -14,6 +14,8 @@ from penstock_worker.spark.java import parse_version
         ('openjdk version "17.0.15" 2025-04-15\nOpenJDK Runtime Environment', 17),
         ('java version "1.8.0_402"', 8),
         ('openjdk version "25" 2025-09-16', 25),
+        ('IMPLEMENTOR="Debian"\nJAVA_RUNTIME_VERSION="17.0.15+6"\nJAVA_VERSION="17.0.15"\n', 17),
+        ('JAVA_VERSION="1.8.0_402"\nOS_NAME="Linux"', 8),
         ("The operation couldn't be completed. Unable to locate a Java Runtime.", 0),
     ],
 )

@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from penstock_worker.policy.outcome import Verdict
@@ -14,6 +15,7 @@ from tests.testbed.waiting import wait_until
 from tests.worker.driver.driving import LONG_SECONDS, RunningDriver
 
 pytestmark = pytest.mark.timeout(600)
+SPARK = Path(pyspark.__file__).parent
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +53,7 @@ def test_where_spark_has_files_of_settings_there_is_no_archive(monkeypatch: pyte
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     java = find_java(tmp_path / "java")
     (tmp_path / "spark-defaults.conf").touch()
-    assert archive(tmp_path / "archives", java) is None
+    assert archive(tmp_path / "archives", java, SPARK) is None
 
 
 def test_the_youngest_archives_stay(tmp_path: Path) -> None:
@@ -71,7 +73,7 @@ def test_the_youngest_archives_stay(tmp_path: Path) -> None:
 
 def test_an_archive_that_is_no_archive_is_left_alone(tmp_path: Path) -> None:
     """A disk that was full, a Java that was changed in its place: Spark starts all the same."""
-    found = archive(tmp_path, find_java(tmp_path / "java"))
+    found = archive(tmp_path, find_java(tmp_path / "java"), SPARK)
     assert found is not None
     found.file.write_bytes(b"no archive")
     with RunningDriver("unarchived", java_archives=str(tmp_path)) as driver:

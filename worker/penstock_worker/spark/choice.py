@@ -13,6 +13,7 @@ from penstock_worker.spark.problems import CannotStartError
 
 if TYPE_CHECKING:
     from penstock_worker.spark.contract import Spark
+    from penstock_worker.spark.jvm import Jvm
 
 
 def spark_for(
@@ -23,11 +24,12 @@ def spark_for(
     at_once: int,
     token: str | None = None,
     archives: Path | None = None,
+    jvm: "Jvm | None" = None,
 ) -> "Spark":
     """Return the Spark at a URL, not started. The folder is for what it writes besides the user's data.
 
     So many batches are to run at once.
-    `archives` is a folder for archives of Java's classes, which outlive it.
+    `archives` is a folder for archives of Java's classes, which outlive it; `jvm`, one that launch_early has started.
     """
     wanted = "connect" if is_connect(url) else "local"
     if find_spec("pyspark") is None:
@@ -43,4 +45,4 @@ def spark_for(
         )
     from penstock_worker.spark.classic import ClassicSpark  # noqa: PLC0415 - see above
 
-    return ClassicSpark(url, folder, conf, at_once, archives)
+    return ClassicSpark(url, folder, conf, at_once, archives=archives, jvm=jvm)

@@ -3,9 +3,7 @@
 Knows pyspark's globals and py4j. Does not know what the sessions are used for. One per process, as pyspark has it.
 """
 
-import os
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,16 +13,14 @@ from penstock_worker.spark import defaults, master, settings
 from penstock_worker.spark.contract import END_SECONDS
 from penstock_worker.spark.facts import first_line
 from penstock_worker.spark.jvm import Jvm
+from penstock_worker.spark.launching import launch
 from penstock_worker.spark.problems import CannotStartError, LostError
-from penstock_worker.spark.versions import BROKEN_CALL
+from penstock_worker.spark.versions import BROKEN_CALL, import_all
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
-
-ELSEWHERE = ("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED")
-"""Variables that turn every session into one of Spark Connect."""
 
 
 class ClassicSeat:
@@ -59,12 +55,21 @@ class ClassicSpark:
     """Spark in a JVM of our own."""
 
     def __init__(
-        self, url: str, folder: Path, conf: Mapping[str, str], at_once: int, archives: Path | None = None
+        self,
+        url: str,
+        folder: Path,
+        conf: Mapping[str, str],
+        at_once: int,
+        *,
+        archives: Path | None = None,
+        jvm: Jvm | None = None,
     ) -> None:
+        """`jvm` is one that is on its way already, for the first start."""
         self.name = master.shown(url)
         self.sees_our_modules = master.is_on_this_machine(url)
         self._url, self._folder, self._conf, self._archives = url, folder, conf, archives
         self._is_one_task = defaults.is_one_task(url, at_once, conf)
+        self._early = jvm
         self._jvm: Jvm | None = None
         self._root: SparkSession | None = None
         self._seats: dict[int, ClassicSeat] = {}
@@ -79,12 +84,10 @@ class ClassicSpark:
         return END_SECONDS + (self._jvm.end_seconds if self._jvm else 0)
 
     def start(self) -> None:
-        self.close()
-        for variable in ELSEWHERE:
-            os.environ.pop(variable, None)
-        if self.sees_our_modules:
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is whatever python3 is on the PATH
-        self._jvm = Jvm(self._folder, defaults.classic(self._url, self._folder, self._conf), self._archives)
+        early, self._early = self._early, None
+        if early is None:
+            self.close()
+        self._jvm = early or launch(self._url, self._folder, self._conf, self._archives)
         self._root = self._first_session(self._jvm)
 
     def seat(self, slot: int) -> ClassicSeat:
@@ -129,6 +132,7 @@ class ClassicSpark:
         from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - a Connect client has none
         from pyspark.sql import SparkSession  # noqa: PLC0415 - slow to import
 
+        import_all()  # the JVM starts meanwhile
         try:
             jvm.attach()
             session = SparkSession.builder.getOrCreate()

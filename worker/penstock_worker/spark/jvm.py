@@ -14,10 +14,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
-
-import pyspark
 
 from penstock_worker.spark.archive import ENDING_SECONDS, archive
 from penstock_worker.spark.defaults import OPTIONS
@@ -41,7 +40,7 @@ class Jvm:
     def __init__(self, folder: Path, settings: Mapping[str, str], archives: Path | None = None) -> None:
         """`archives` is a folder for archives of classes, if there are to be any."""
         java = find_java(folder / "java")
-        self._archive = archive(archives, java) if archives is not None else None
+        self._archive = archive(archives, java, Path(_spark_home())) if archives is not None else None
         self._was_archived = self._archive is not None and self._archive.is_there
         if self._archive is not None:
             options = " ".join([settings.get(OPTIONS, ""), *self._archive.options()])
@@ -161,7 +160,12 @@ def _environment(folder: Path, settings: Mapping[str, str], connection: Path, ja
 
 
 def _spark_home() -> str:
-    return os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    if home := os.environ.get("SPARK_HOME"):
+        return home
+    found = find_spec("pyspark")  # which is slow to import
+    if found is None or found.origin is None:
+        raise CannotStartError("pyspark is not installed: pip install 'penstock-worker[local]'.")
+    return str(Path(found.origin).parent)
 
 
 def _read_address(file: Path) -> tuple[int, str]:

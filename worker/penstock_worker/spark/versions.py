@@ -4,6 +4,7 @@ Knows which names a pyspark may lack. Everything else in this package is the sam
 """
 
 import importlib.util
+from contextlib import suppress
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -18,6 +19,12 @@ if HAS_JVM:
     from py4j.protocol import Py4JError
 
     BROKEN_CALL = (*BROKEN_CALL, Py4JError)
+
+
+def import_all() -> None:
+    """Import what pyspark itself does only at its first call to the JVM, as its converters of arguments have it."""
+    with suppress(ImportError):
+        importlib.import_module("pyspark.testing.utils")
 
 
 def java_throwable(error: BaseException) -> Any:  # noqa: ANN401 - py4j's objects have no types
