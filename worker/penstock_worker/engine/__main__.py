@@ -14,6 +14,7 @@ from pathlib import Path
 from penstock_jetstream.errors import JetStreamError, UsageError
 from penstock_worker import logs
 from penstock_worker.engine.ground import NotThereError, UnfitError
+from penstock_worker.engine.lean import do_without_pandas
 from penstock_worker.engine.probes import CannotServeError
 from penstock_worker.engine.process import run
 from penstock_worker.policy.settings import WorkerSettings
@@ -27,6 +28,7 @@ logger = logging.getLogger("penstock_worker.engine")
 
 def main() -> None:
     """Run it, and end the process."""
+    do_without_pandas()
     parser = argparse.ArgumentParser(prog="penstock-engine", description="Pulls and settles for one worker.")
     parser.add_argument("--settings", required=True, type=Path, metavar="FILE", help="what it is told, as JSON")
     file = parser.parse_args().settings
