@@ -3,6 +3,9 @@
 Knows what is done around the function: its session, its DataFrame, its tag, its outcome. Does not know how Spark comes
 and goes (keeper.py), nor when a run has to stop (overseer.py). The threads live as long as the driver, as pyspark keeps
 a thread of the JVM for each.
+
+The first run goes alone. It loads and compiles what all runs need; two at once would do so twice, in each other's way,
+and both would end later than one after the other.
 """
 
 import logging
@@ -23,6 +26,8 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.5
 """Between two looks whether a run that waits for Spark is still wanted."""
+FIRST_SECONDS = 10.0
+"""How long others wait for the first run: no longer, should it be one that takes its time."""
 
 
 class Slots:
@@ -30,6 +35,9 @@ class Slots:
 
     def __init__(self, count: int, runs: Runs, keeper: Keeper) -> None:
         self._runs, self._keeper = runs, keeper
+        self._first = threading.Lock()
+        """Taken once, and never given back."""
+        self._is_warm = threading.Event()
         self._threads = [
             threading.Thread(target=self._serve, args=(number,), name=f"slot-{number}", daemon=True)
             for number in range(count)
@@ -45,10 +53,13 @@ class Slots:
                 outcome = self._outcome(run, number)
                 _tell(outcome)
             self._runs.end(run, outcome)
+            self._is_warm.set()
 
     def _outcome(self, run: Run, number: int) -> Outcome:
         while not self._keeper.wait_ready(LOOK_SECONDS) and run.stop is None:
             log.debug("Waiting for Spark")
+        if not self._first.acquire(blocking=False):
+            self._wait_for_the_first(run)
         if run.stop is not None:
             return stopped(run.stop, 0.0)
         started = time.monotonic()
@@ -63,6 +74,11 @@ class Slots:
             rejections=finished.rejections,
             outgoing=finished.outgoing.num_rows,
         )
+
+    def _wait_for_the_first(self, run: Run) -> None:
+        until = time.monotonic() + FIRST_SECONDS
+        while run.stop is None and time.monotonic() < until and not self._is_warm.wait(LOOK_SECONDS):
+            log.debug("Waiting for the first run")
 
     def _processed(self, run: Run, number: int) -> Finished:
         seat, code = self._keeper.seat(number), self._keeper.code
