@@ -10,6 +10,7 @@ import pytest
 from penstock_worker.policy.outcome import Verdict
 from penstock_worker.spark.archive import MOST_KEPT, Archive, archive
 from penstock_worker.spark.java import find_java
+from penstock_worker.spark.launcher import OF_A_SHELL, SUFFIX
 from tests.testbed import run
 from tests.testbed.waiting import wait_until
 from tests.worker.driver.driving import LONG_SECONDS, RunningDriver
@@ -24,7 +25,7 @@ def no_settings_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
 
 
-def test_the_second_start_maps_what_the_first_left() -> None:
+def test_the_second_start_maps_what_the_first_left_and_the_third_asks_no_launcher() -> None:
     archives = run.current().new_folder("archives")
     with RunningDriver("archiving", java_archives=str(archives)) as driver:
         driver.wait_ready()
@@ -38,6 +39,19 @@ def test_the_second_start_maps_what_the_first_left() -> None:
         assert any("-XX:SharedArchiveFile" in word and str(file) in word for word in driver.jvm().cmdline())
         assert driver.run("write").verdict is Verdict.OK
         assert str(file) in driver_maps(driver)
+        (answer,) = archives.glob(f"*{SUFFIX}")
+        answer.write_text(answer.read_text().replace('"-cp"', '"-Dremembered=yes", "-cp"'))
+        seen_by_java = driver.jvm().environ()
+        driver.program.kill()
+        driver.program.start()
+        driver.wait_ready()
+        assert "-Dremembered=yes" in driver.jvm().cmdline()
+        assert driver.run("write").verdict is Verdict.OK
+        assert without_shell(driver.jvm().environ()) == without_shell(seen_by_java)
+
+
+def without_shell(variables: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if name not in OF_A_SHELL}
 
 
 def left(archives: Path) -> list[Path]:

@@ -67,7 +67,7 @@ def archive(folder: Path, java: Java, spark_home: Path) -> Archive | None:
     """Return the archive in a folder for this Java and this Spark; None if there cannot be one."""
     if any(letter.isspace() or letter == os.pathsep for letter in str(folder)):
         return None  # options of a JVM are split there
-    if any(map(_has_files, _folders_of_settings())):
+    if any(map(_has_files, _folders_of_settings(spark_home))):
         return None  # Java archives no classes where a folder with files stands among the jars
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,8 +82,9 @@ def archive(folder: Path, java: Java, spark_home: Path) -> Archive | None:
     return Archive(folder / f"{name}.jsa", base)
 
 
-def _folders_of_settings() -> Iterator[Path]:
+def _folders_of_settings(spark_home: Path) -> Iterator[Path]:
     """Say which folders Spark puts among the jars."""
+    yield spark_home / "conf"
     for variable in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"):
         if folder := os.environ.get(variable):
             yield Path(folder)

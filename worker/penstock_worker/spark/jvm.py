@@ -21,6 +21,7 @@ from typing import IO
 from penstock_worker.spark.archive import ENDING_SECONDS, archive
 from penstock_worker.spark.defaults import OPTIONS
 from penstock_worker.spark.java import Java, find_java
+from penstock_worker.spark.launcher import Launch, Launcher
 from penstock_worker.spark.problems import CannotStartError
 
 START_SECONDS = 120
@@ -47,11 +48,19 @@ class Jvm:
             settings = {**settings, OPTIONS: options.strip()}
         self._connection = folder / "gateway"
         self._said: deque[str] = deque(maxlen=LINES_KEPT)
-        command, environment = _command(folder, settings), _environment(folder, settings, self._connection, java)
+        asked = Launch(_command(folder, settings), _environment(folder, settings, self._connection, java))
+        self._launcher = None
+        if self._archive is not None and self._was_archived:
+            self._launcher = Launcher(self._archive.file.parent, folder, asked, self._archive.file, settings)
+        launch = (self._launcher.answer() if self._launcher is not None else None) or asked
         # Its end of our pipe closes when we die, however we die: then it ends as well. A session of its own keeps
         # Ctrl-C from it: what runs there is to be finished.
         self._process = process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            launch.command,
+            env=launch.environment,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         self._relay = threading.Thread(target=self._pass_on, args=(process.stderr,), name="jvm-log", daemon=True)
         self._relay.start()
@@ -76,6 +85,8 @@ class Jvm:
         from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
 
         port, secret = self._await_address()
+        if self._launcher is not None:
+            self._launcher.remember(self.pid)
         told = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
         os.environ.update(told)
         try:
