@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bench.harness import report
+from bench.harness.whole import measuring
 from bench.reconciling.client import client
 from bench.reconciling.contender import Contender
 from bench.reconciling.measuring import Idle, Made, make, rest
@@ -21,7 +22,6 @@ from bench.reconciling.nack import NACK
 from bench.reconciling.penstock import PENSTOCK
 from bench.reconciling.place import place
 from tests.testbed import binaries
-from tests.testbed.by_hand import opened_run
 from tools.console import CannotContinueError
 
 STREAMS = 1000
@@ -42,7 +42,7 @@ class Round:
 
 def main() -> None:
     ends_at = time.monotonic() + BUDGET_SECONDS
-    with opened_run():
+    with measuring():
         contenders = those_who_can_run()
         rounds: dict[str, list[Round]] = {contender.name: [] for contender in contenders}
         for number in range(1, ROUNDS + 1):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.harness.report import progress
+from bench.harness.whole import measuring
 from penstock_jetstream import Connection, JetStream
 from penstock_jetstream.core import wire
-from tests.testbed.by_hand import opened_run
 from tests.testbed.nats.server import NatsServer
 
 STREAM = "BENCH"
@@ -17,7 +17,7 @@ CONFIRMED_EACH = 1000
 
 @contextmanager
 def server() -> Iterator[NatsServer]:
-    with opened_run():
+    with measuring():
         nats = NatsServer()
         try:
             nats.start()

@@ -1,6 +1,9 @@
 """What benchmarks of jobs make of their measurements: shares, times, and the line of JSON that machines read."""
 
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -8,6 +11,17 @@ from bench import latency, pipeline
 from bench.running.messages import payloads
 from bench.running.peers.kafka import lasted, written_at
 from bench.running.runs import Run
+from tests.testbed.run import ROOT
+
+INTERRUPTED = """
+from bench.harness.stream import server
+import time
+with server() as nats:
+    print(nats.url, flush=True)
+    time.sleep(3600)
+    figures = 1
+print(figures)
+"""
 
 
 def of(rate: float, *, driver: float, **cpu_seconds: float) -> Run:
@@ -102,3 +116,15 @@ def test_messages_are_the_same_whenever_they_are_made_and_of_about_185_bytes() -
     assert messages[:10] == payloads(10)
     assert 180 <= sum(map(len, messages)) / len(messages) <= 190
     assert json.loads(messages[7]).keys() == {"id", "user", "region", "amount", "note"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_benchmark_that_is_told_to_end_has_no_figures_and_ends_without_an_error_of_its_own(number: int) -> None:
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline().startswith("nats://")
+        program.send_signal(number)
+        said, errors = program.communicate(timeout=60)
+    assert (program.returncode, said) == (130, "")
+    assert "Traceback" not in errors
