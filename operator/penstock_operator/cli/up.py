@@ -110,6 +110,8 @@ async def _run(house: House, show: Show) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, house.stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it: to outlive the terminal
+        loop.add_signal_handler(signal.SIGHUP, house.hang_up)
     showing_it = asyncio.create_task(_show(house, show))
     try:
         await house.run()

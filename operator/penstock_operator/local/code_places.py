@@ -12,6 +12,7 @@ from pathlib import Path
 
 from penstock_operator.local.home import LocalHome
 from penstock_operator.local.manifests import STANDARD_INPUT, Manifests
+from penstock_operator.local.state import write_whole
 from penstock_operator.plan.declared import Identity
 from penstock_operator.resources import QueueGroupSpec
 from penstock_operator.resources.queue_group_handler import Variable
@@ -37,11 +38,10 @@ class Code:
         """Have the files of a ConfigMap in their folder, and no others."""
         if not self.files:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.files.items():
             file = self.folder / name
             if not file.exists() or file.read_text(encoding="utf-8") != text:  # to write it would be an edit
-                file.write_text(text, encoding="utf-8")
+                write_whole(file, text.encode())
         for other in self.folder.glob("*.py"):
             if other.name not in self.files:
                 other.unlink()

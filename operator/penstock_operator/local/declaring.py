@@ -14,7 +14,7 @@ from penstock_operator.local.connections import Connections
 from penstock_operator.local.group import Orders, Wanted
 from penstock_operator.local.live_home import LiveHome
 from penstock_operator.local.manifests import Manifests
-from penstock_operator.local.state import GroupFolder, GroupRecord, StateFolder
+from penstock_operator.local.state import GroupFolder, GroupRecord, StateFolder, write_whole
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.group_places import GroupPlace, group_place
 from penstock_operator.plan.surroundings import Waiting
@@ -110,19 +110,12 @@ class Declaring:
         data = await self.home.secret(group.namespace, secret)
         if data is None or key not in data:
             raise CannotRunError(f"Secret {group.namespace}/{secret} with the key {key} is not there.")
-        write_privately(file, data[key])
+        write_whole(file, data[key])
 
 
 def cache_folder() -> Path:
     """Return where things are kept that can be made anew, for all homes of a user."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
-
-
-def write_privately(file: Path, data: bytes) -> None:
-    """Write a file that only its owner may read."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file.touch(mode=0o600)
-    file.write_bytes(data)
 
 
 def _record(found: _Found) -> GroupRecord:

@@ -26,7 +26,7 @@ from penstock_operator.local.live_home import LiveHome
 from penstock_operator.local.manifests import ManifestError, Manifests, read_manifests
 from penstock_operator.local.snapshot import Event, Level, Snapshot
 from penstock_operator.local.standing import connections_shown, streams_shown
-from penstock_operator.local.state import ConnectionRecord, HomeRecord, StateFolder
+from penstock_operator.local.state import ConnectionRecord, HomeRecord, StateError, StateFolder
 from penstock_operator.local.worker import first_of
 from penstock_operator.plan.decision import Next, Note
 from penstock_operator.plan.declared import Declared, Identity
@@ -98,7 +98,7 @@ class House:
     _read_print: edits.Print = field(default_factory=dict)
     _stopping: str = ""
     _is_ready: bool = False
-    _cannot_begin: EmbeddedNatsError | None = None
+    _cannot_go_on: EmbeddedNatsError | StateError | None = None
 
     def __post_init__(self) -> None:
         self._state = StateFolder(self.options.state)
@@ -107,28 +107,34 @@ class House:
     async def run(self) -> None:
         """Run until told to stop, or with drain until everything is processed.
 
-        Raises what keeps it from beginning: ManifestError, StateError, EmbeddedNatsError.
+        Raises what keeps it from beginning, ManifestError, StateError, EmbeddedNatsError, or from going on, StateError.
         """
         manifests = self._read()
         with self._state.taken() as lock, Guard(lock) as self._guard:
-            async with NatsLinks(NAME) as links, asyncio.TaskGroup() as self._tasks:
-                self._connections = Connections(self._place(), self._home, self._tasks, self.tell)
-                self._declaring = Declaring(self._state, self._home, self._connections, self.options.grace_seconds)
-                steps = {**STEPS, QUEUE_GROUP.name: _left_to_groups}
-                self._reconciler = Reconciler(
-                    self._home,
-                    links,
-                    Leadership.alone(),
-                    asyncio.get_running_loop().time,
-                    period_seconds=READING_SECONDS,
-                    steps=steps,
-                )
-                try:
-                    await self._live(manifests)
-                finally:
-                    await self._connections.end()
-        if self._cannot_begin is not None:  # a task group would put it into a group of its own
-            raise self._cannot_begin
+            try:
+                await self._run(manifests)
+            except* StateError as problems:  # the disk is full, say
+                self._cannot_go_on = _first(problems)
+        if self._cannot_go_on is not None:  # a task group would put it into a group of its own
+            raise self._cannot_go_on
+
+    async def _run(self, manifests: Manifests) -> None:
+        async with NatsLinks(NAME) as links, asyncio.TaskGroup() as self._tasks:
+            self._connections = Connections(self._place(), self._home, self._tasks, self.tell)
+            self._declaring = Declaring(self._state, self._home, self._connections, self.options.grace_seconds)
+            steps = {**STEPS, QUEUE_GROUP.name: _left_to_groups}
+            self._reconciler = Reconciler(
+                self._home,
+                links,
+                Leadership.alone(),
+                asyncio.get_running_loop().time,
+                period_seconds=READING_SECONDS,
+                steps=steps,
+            )
+            try:
+                await self._live(manifests)
+            finally:
+                await self._connections.end()
 
     def stop(self) -> None:
         """Have everything end; a second time, at once."""
@@ -139,6 +145,11 @@ class House:
         self._stopping = "Stopping: workers finish what they hold. Ctrl-C once more ends all at once."
         self._stop.set()
 
+    def hang_up(self) -> None:
+        """Have everything end, in order however often it is said: a terminal that is closed may say it twice."""
+        if not self._stop.is_set():
+            self.stop()
+
     def tell(self, level: Level, about: str, message: str) -> None:
         self.events.append(Event(datetime.now(UTC), level, about, message))
 
@@ -148,7 +159,7 @@ class House:
         try:
             await self._connections.serve(manifests.declared)
         except EmbeddedNatsError as problem:
-            self._cannot_begin = problem
+            self._cannot_go_on = problem
             return
         self._is_ready = True
         await self._take(manifests)
@@ -360,3 +371,9 @@ async def _left_to_groups(shop: Workshop, declared: Declared) -> Next:
     """Do nothing about a QueueGroup: here it is not the reconciler that serves it."""
     del shop, declared
     return Next.WHEN_IT_CHANGES
+
+
+def _first(problems: BaseExceptionGroup[StateError]) -> StateError:
+    """Return the first of them, in whichever group of groups it is."""
+    first = problems.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

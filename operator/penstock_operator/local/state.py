@@ -24,7 +24,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 DEFAULT_FOLDER = Path(".penstock")
-LOCK, HOME, HOME_NOW, NATS, GROUPS, SUSPENDED = "lock", "home.json", ".home.json.new", "nats", "groups", "suspended"
+LOCK, HOME, NATS, GROUPS, SUSPENDED = "lock", "home.json", "nats", "groups", "suspended"
 SETTINGS, ENGINE_LOG, DRIVER_LOG, NATS_LOG = "settings.json", "engine.log", "driver.log", "nats-server.log"
 LOOK_SECONDS = 0.05
 GLANCE_SECONDS = 1.0
@@ -37,6 +37,20 @@ LONGEST_SOCKET_PATH = 103
 
 class StateError(RuntimeError):
     """The folder cannot be used; the text says why, and what to do."""
+
+
+def write_whole(file: Path, data: bytes) -> None:
+    """Write a file that only its owner may read: all of it, or nothing of it and a StateError."""
+    new = file.with_name(f".{file.name}.new")
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new.touch(mode=0o600)
+        new.write_bytes(data)
+        new.replace(file)
+    except OSError as problem:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise StateError(f"{file} cannot be written: {problem.strerror}.") from problem
 
 
 class _Record(BaseModel):
@@ -159,10 +173,7 @@ class StateFolder:
 
     def write(self, home: HomeRecord) -> None:
         """Tell the other commands what runs."""
-        new = self.path / HOME_NOW
-        new.touch(mode=0o600)
-        new.write_text(home.model_dump_json(indent=2))
-        new.replace(self.path / HOME)
+        write_whole(self.path / HOME, home.model_dump_json(indent=2).encode())
 
     def read(self) -> HomeRecord | None:
         """Return what runs; None if nothing does. What an `up` left that was killed tells nothing."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock_operator.local.children import WORKER, Child, Guard, Hear, Kept
-from penstock_operator.local.state import DRIVER_LOG, ENGINE_LOG, SETTINGS
+from penstock_operator.local.state import DRIVER_LOG, ENGINE_LOG, SETTINGS, write_whole
 
 ENGINE = (sys.executable, "-m", "penstock_worker.engine", "--settings")
 DRIVER = (sys.executable, "-m", "penstock_worker.driver.main", "--settings")
@@ -134,11 +134,8 @@ class Worker:
             self.failure = last_error(self.folder / ENGINE_LOG) or f"The engine ended with exit code {code}."
 
     def _write_settings(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self.folder / SETTINGS, json.dumps(self.settings, indent=2).encode())
         Path(self.settings["socket"]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = self.folder / SETTINGS
-        file.touch(mode=0o600)
-        file.write_text(json.dumps(self.settings, indent=2))
 
 
 async def first_of(*waited: asyncio.Task[Any] | Coroutine[Any, Any, Any]) -> None:

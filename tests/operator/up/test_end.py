@@ -1,16 +1,25 @@
 """How `penstock up` ends: by other commands, by a second Ctrl-C, and by kill -9; what stays, and what does not."""
 
+import re
+import shlex
 import signal
 import socket
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from tests.operator.up.upping import PATIENCE_SECONDS, QUICK, Up
+from tests.operator.up.upping import CODE, PATIENCE_SECONDS, QUICK, Up
+from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import wait_until
 
 pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
 PENDING = 7
+KIBIBYTES_OF_A_FILE = 1
+"""Stands for a full disk: the settings of a worker are more, and what tells other commands what runs is less."""
+WAITS = CODE.format(mark="first").replace(
+    "    orders =", '    while not os.path.exists(os.environ["LAKE"] + ".go"):\n        pass\n    orders ='
+)
 
 
 def ended(up: Up) -> None:
@@ -46,6 +55,38 @@ def test_a_second_ctrl_c_ends_everything_at_once() -> None:
     up.wait_said("Ctrl-C once more")
     up.program.send(signal.SIGINT)
     wait_until(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
+    ended(up)
+
+
+def test_a_terminal_that_is_closed_ends_everything_in_order_however_often_that_is_said() -> None:
+    up = Up()
+    up.code(WAITS)
+    up.start()
+    up.until_serving()
+    up.publish(1)
+    up.wait_said("1 in flight")
+    up.program.send(signal.SIGHUP)
+    up.wait_said("Stopping: workers finish what they hold.")
+    up.program.send(signal.SIGHUP)
+    up.lake.with_suffix(".go").touch()
+    wait_until(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
+    assert up.program.how_it_ended() == "ended with code 0"
+    assert [number for number, _ in up.rows()] == [1]
+    ended(up)
+
+
+def test_a_disk_that_takes_no_more_is_told_in_a_sentence_and_nothing_is_half_written() -> None:
+    up = Up()
+    with closing(NatsServer()) as server:
+        server.start()
+        up.declare(servers=[server.url])
+        command = shlex.join(up.command("up", "-f", str(up.manifests)))
+        told = up.ran(["bash", "-c", f"ulimit -f {KIBIBYTES_OF_A_FILE}; exec {command}"])
+    assert told.returncode == 1, told.stderr
+    assert re.search(r"^Error: .*\.json cannot be written: File too large\.$", told.stderr, re.MULTILINE), told.stderr
+    assert "Traceback" not in told.stderr
+    assert not list(up.state.path.rglob("settings.json"))
+    assert not list(up.state.path.rglob("*.new"))
     ended(up)
 
 
