@@ -74,9 +74,9 @@ async def test_a_nak_has_the_message_delivered_again_at_once_or_after_a_delay(
 @pytest.mark.requirement("S-20", "V-01")
 async def test_progress_holds_the_message_beyond_its_ack_wait(every_server: NatsServer, fresh_name: str) -> None:
     async with scene(every_server.url, fresh_name) as it:
-        consumer, message = await it.one_message(ack_wait=SECOND)
+        consumer, message = await it.one_message(ack_wait=2 * SECOND)
         for _ in range(3):
-            assert await consumer.fetch(1, expires_seconds=0.4) == []
+            assert await consumer.fetch(1, expires_seconds=0.8) == []
             message.in_progress()
         await message.double_ack()
 

@@ -12,6 +12,7 @@ from penstock_jetstream.errors import AuthenticationError, LinkError
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.encryption import Tls
 from penstock_jetstream.transport.events import Connected
+from penstock_jetstream.transport.options import Options
 from tests.jetstream.connecting import QUICK, Events, Heard, trust
 from tests.testbed.certificates import Authority
 from tests.testbed.nats.encryption import tls
@@ -20,12 +21,13 @@ from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
 
 HASTY = replace(QUICK, connect_timeout_seconds=0.3)
+PATIENT = replace(QUICK, connect_timeout_seconds=30)
 
 
-async def failure(url: str, encryption: Tls | None) -> LinkError:
+async def failure(url: str, encryption: Tls | None, options: Options = PATIENT) -> LinkError:
     """Return why there is no connection; a socket or task that is left would be reported as a warning."""
     with pytest.raises(LinkError) as problem:
-        await Connection(url, tls=encryption, options=HASTY).open()
+        await Connection(url, tls=encryption, options=options).open()
     assert asyncio.all_tasks() == {asyncio.current_task()}
     gc.collect()
     return problem.value
@@ -94,7 +96,7 @@ async def test_a_handshake_that_comes_too_early_or_too_late_says_what_to_change(
     problem = await failure(late.url, Tls(handshake_first=True))
     assert "does not begin with TLS" in str(problem)
     early = start_nats(encryption=tls(current().new_folder("tls"), handshake_first=True))
-    problem = await failure(early.url, None)
+    problem = await failure(early.url, None, HASTY)
     assert "Tls(handshake_first=True)" in problem.advice
 
 
@@ -102,7 +104,7 @@ async def test_a_handshake_that_never_ends_is_given_up(start_nats: StartNats, st
     encryption = tls(current().new_folder("tls"), handshake_first=True)
     relay = start_relay(start_nats(encryption=encryption).port)
     relay.half_open()
-    assert "did not finish TLS within 0.3 s" in str(await failure(relay.url, trust(encryption)))
+    assert "did not finish TLS within 0.3 s" in str(await failure(relay.url, trust(encryption), HASTY))
 
 
 @pytest.mark.parametrize("content", [None, "no certificate"])

@@ -17,15 +17,15 @@ async def test_what_waited_for_longer_than_its_ack_wait_is_not_handed_out(
 ) -> None:
     """Naive: the rest of the buffer is worked on here and by whom it was delivered to meanwhile."""
     async with scene(newest_server.url, fresh_name) as it:
-        consumer = await it.create(ack_wait=SECOND)
+        consumer = await it.create(ack_wait=2 * SECOND)
         await it.fill(5)
         deliveries: dict[int, int] = {}
-        async with consumer.consume(ack_wait_seconds=1, keep_alive=False) as messages:
+        async with consumer.consume(ack_wait_seconds=2, keep_alive=False) as messages:
             async for message in messages:
                 deliveries[message.metadata.stream_sequence] = message.metadata.delivered
                 message.ack()
                 if len(deliveries) == 1:
-                    await asyncio.sleep(1.1)  # so long it took to work on the first
+                    await asyncio.sleep(2.1)  # so long it took to work on the first
                 if len(deliveries) == 5:
                     break
         (first, *others) = deliveries.values()

@@ -103,7 +103,7 @@ async def test_a_half_open_link_is_noticed_and_replaced(
             relay.half_open()
             began = time.monotonic()
             await until(lambda: not shaky.is_connected)
-            assert time.monotonic() - began < 3 * options.ping_interval_seconds + 1  # for a machine that is busy
+            assert time.monotonic() - began < 10  # for a machine that is busy
             relay.heal()
             await it.publish(b"6")
             await read(messages, seen, 6)

@@ -233,7 +233,7 @@ async def test_a_message_larger_than_all_that_is_asked_for_is_an_error(
         await it.fill(1, size_bytes=1000)
         with pytest.raises(MessageTooLargeError):
             await consumer.fetch(max_bytes=500, expires_seconds=5)
-        assert len(await consumer.fetch(max_bytes=2000, expires_seconds=0.1)) == 1
+        assert len(await consumer.fetch(max_bytes=2000, expires_seconds=0.5)) == 1
 
 
 @pytest.mark.requirement("C-10", "C-43")

@@ -77,7 +77,8 @@ async def test_either_of_the_two_is_enough_for_overflow_since_2_12(every_server:
         await it.fill(4)
         assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
         for options in ({"min_pending": 2, "min_ack_pending": 100}, {"min_pending": 100, "min_ack_pending": 1}):
-            received = await consumer.fetch(1, group="g", expires_seconds=0.05, **options)  # type: ignore[arg-type]
+            seconds = 5 if is_enough else 0.05
+            received = await consumer.fetch(1, group="g", expires_seconds=seconds, **options)  # type: ignore[arg-type]
             assert bool(received) == is_enough
 
 
@@ -232,10 +233,10 @@ async def test_a_pin_whose_client_pulls_no_more_passes_to_who_stands_by(
     newest_server: NatsServer, fresh_name: str
 ) -> None:
     async with scene(newest_server.url, fresh_name) as it:
-        consumer, other = await it.create(**PINNED, priority_timeout=SECOND), it.consumer()
+        consumer, other = await it.create(**PINNED, priority_timeout=3 * SECOND), it.consumer()
         await it.fill(3)
         (first,) = await consumer.fetch(1, group="g", expires_seconds=5)
-        (second,) = await other.fetch(1, group="g", expires_seconds=5)
+        (second,) = await other.fetch(1, group="g", expires_seconds=15)
         assert first.headers["Nats-Pin-Id"] != second.headers["Nats-Pin-Id"]
         assert await consumer.fetch(1, group="g", expires_seconds=0.05) == []
 

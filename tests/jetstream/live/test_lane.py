@@ -136,12 +136,12 @@ async def test_one_ack_answers_for_all_before_it_where_the_consumer_says_so(
 async def test_messages_whose_work_goes_on_are_not_delivered_again(server: NatsServer, fresh_name: str) -> None:
     """Naive: to take a batch and ack it when it is done, however long that takes."""
     async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(ack_wait=SECOND)
+        consumer = await it.create(ack_wait=2 * SECOND)
         await it.fill(100)
         async with consumer.lane(max_messages=100) as lane:
             held = replies(await take(lane, 100))
             for _ in range(6):
-                await asyncio.sleep(0.25)  # the work: longer than the ack wait, all in all
+                await asyncio.sleep(0.5)  # the work: longer than the ack wait, all in all
                 lane.in_progress(held)
             await lane.settle(held)
         info = await it.info()

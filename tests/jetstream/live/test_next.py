@@ -15,7 +15,7 @@ async def test_next_returns_messages_one_by_one_and_then_none(every_server: Nats
     async with scene(every_server.url, fresh_name) as it:
         consumer = await it.create()
         await it.fill(2)
-        messages = [await consumer.next(expires_seconds=0.05) for _ in range(3)]
+        messages = [await consumer.next(expires_seconds=seconds) for seconds in (5, 5, 0.05)]
         assert [message and int(message.data) for message in messages] == [1, 2, None]
 
 

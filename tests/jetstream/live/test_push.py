@@ -306,7 +306,7 @@ class TestMessages:
     async def test_a_delivery_that_is_lost_is_reported_and_comes_again(self, orders: Orders) -> None:
         """It was sent to a link that had just ended. Here, it is sent to somebody else who listened for a moment."""
         reports: list[JetStreamError] = []
-        await orders.make_push_consumer(ack_wait=1_000_000_000, idle_heartbeat=SOON_NS)
+        await orders.make_push_consumer(ack_wait=3_000_000_000, idle_heartbeat=SOON_NS)
         async with orders.js.subscribe(stream=orders.stream, bind="etl", on_report=reports.append) as subscription:
             await orders.publish(b"1")
             assert await take(subscription, 1) == [b"1"]
