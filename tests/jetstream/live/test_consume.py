@@ -355,12 +355,12 @@ async def test_drain_hands_out_what_is_buffered_or_on_its_way_and_ends(
                     messages.drain()
             await messages.closed()
         await it.connection.flush()
+        await it.until(lambda info: (info.num_ack_pending, info.num_waiting) == (0, 0))
         info = await it.info()
         assert taken == list(range(1, len(taken) + 1))
         assert 5 < len(taken) <= 40
-        assert (info.num_ack_pending, info.num_redelivered) == (0, 0)
+        assert info.num_redelivered == 0
         assert info.delivered.stream_sequence == len(taken)
-        assert info.num_waiting == 0
 
 
 @pytest.mark.requirement("C-04")
@@ -371,7 +371,7 @@ async def test_drain_of_an_empty_buffer_ends_at_once(server: NatsServer, fresh_n
             await it.until_waiting()
             messages.drain()
             assert await numbers(messages, 1) == []
-        assert (await it.info()).num_waiting == 0
+        await it.until_waiting(0)
 
 
 @pytest.mark.requirement("C-40")
@@ -457,7 +457,7 @@ async def test_nothing_of_a_consumption_is_left_when_it_was_left(server: NatsSer
                 await numbers(messages, 2)
         assert asyncio.all_tasks() == before
         await it.connection.flush()
-        assert (await it.info()).num_waiting == 0
+        await it.until_waiting(0)
         assert await subscriptions(it) == 1  # of requests
 
 

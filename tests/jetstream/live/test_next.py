@@ -26,8 +26,7 @@ async def test_next_asks_for_nothing_in_advance(server: NatsServer, fresh_name: 
         consumer = await it.create()
         await it.fill(3)
         await consumer.next()
-        info = await it.info()
-        assert (info.num_ack_pending, info.num_waiting, info.num_pending) == (1, 0, 2)
+        await it.until(lambda info: (info.num_ack_pending, info.num_waiting, info.num_pending) == (1, 0, 2))
 
 
 @pytest.mark.requirement("C-13", "P-09", "P-15")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from nats.aio.msg import Msg
 
-from tests.jetstream.raw import MILLISECOND, Pull, Raw, connected, sequence, status, until_waiting
+from tests.jetstream.raw import MILLISECOND, Pull, Raw, connected, sequence, status, until_pending, until_waiting
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.server import NatsServer
 
@@ -51,6 +51,7 @@ async def test_information_on_a_consumer_comes_from_its_leader_whichever_node_is
         await raw.publish(f"{fresh_name}.a", *[b"1"] * 20)
         for message in await raw.take(f"{fresh_name}.{fresh_name}c", 5, expires=LATER):
             await raw.answer(message, b"+ACK")
+        await until_pending(raw, f"{fresh_name}.{fresh_name}c", 15)
     leader = cluster.consumer_leader(fresh_name, f"{fresh_name}c")
     for node in cluster.nodes:
         async with connected(**node.connect_arguments()) as raw:
