@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock_jetstream.client.consumer import Consumer
@@ -50,6 +50,8 @@ class Scene:
     stream: str
     reports: list[JetStreamError]
     """What consumptions reported so far."""
+    watchers: list[Connection] = field(default_factory=list)
+    """Who keep what others publish; what the server has taken in may still be on its way to them."""
 
     def consumer(self, name: str = "c", *, is_acknowledged: bool = True) -> Consumer:
         """Return a handle; the consumer may be there or not."""
@@ -71,10 +73,12 @@ class Scene:
         return await self.js.consumers.info(self.stream, name)
 
     async def until(self, condition: Callable[[ConsumerInfo], bool], name: str = "c") -> None:
-        """Wait for something that the server says of a consumer."""
+        """Wait for something that the server says of a consumer, and until watchers have seen what came before."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not condition(await self.info(name)):  # noqa: ASYNC110 - only the server knows
                 await asyncio.sleep(PAUSE_SECONDS)
+            for watcher in self.watchers:
+                await watcher.flush()
 
     async def until_waiting(self, pulls: int = 1) -> None:
         """Wait until so many pulls wait at the server."""
@@ -116,7 +120,9 @@ class Scene:
         async with Connection(self.url) as watcher:
             watcher.subscribe(subject, keep)
             await watcher.flush()
+            self.watchers.append(watcher)
             yield seen
+            self.watchers.remove(watcher)
 
     @asynccontextmanager
     async def watched_pulls(self, name: str = "c") -> AsyncIterator[list[Seen]]:

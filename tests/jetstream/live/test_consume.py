@@ -118,6 +118,7 @@ async def test_a_buffer_of_bytes_counts_as_the_server_does(every_server: NatsSer
             it.connection.publish(f"{fresh_name}.m", b"%-*d" % (number % 50 + 2, number), headers=headers)
         async with consumer.consume(max_bytes=700) as messages:
             assert await numbers(messages, 60) == list(range(1, 61))
+        await until(lambda: pulls)
         assert pulls[0].pull["batch"] == 1_000_000
         assert max(pull.pull["max_bytes"] for pull in pulls) == 700
         assert it.reports == []
