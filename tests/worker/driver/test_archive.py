@@ -2,13 +2,14 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pyspark
 import pytest
 
 from penstock_worker.policy.outcome import Verdict
-from penstock_worker.spark.archive import MOST_KEPT, Archive, archive
+from penstock_worker.spark.archive import LEFT_SECONDS, MOST_KEPT, Archive, archive
 from penstock_worker.spark.java import find_java
 from penstock_worker.spark.launcher import OF_A_SHELL, SUFFIX
 from tests.testbed import run
@@ -25,14 +26,16 @@ def no_settings_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
 
 
-def test_the_second_start_maps_what_the_first_left_and_the_third_asks_no_launcher() -> None:
+def test_a_start_maps_what_the_first_left_that_worked_and_the_next_asks_no_launcher() -> None:
     archives = run.current().new_folder("archives")
     with RunningDriver("archiving", java_archives=str(archives)) as driver:
         driver.wait_ready()
-        assert not left(archives)
-        driver.program.send(signal.SIGTERM)
-        wait_until(lambda: not driver.program.is_running, "the driver ends", LONG_SECONDS)
-        assert driver.program.how_it_ended() == "ended with code 0"
+        end(driver)
+        assert not left(archives), "it has not the classes that a batch needs"
+        driver.program.start()
+        driver.wait_ready()
+        assert driver.run("write").verdict is Verdict.OK
+        end(driver)
         (file,) = left(archives)
         driver.program.start()
         driver.wait_ready()
@@ -48,6 +51,12 @@ def test_the_second_start_maps_what_the_first_left_and_the_third_asks_no_launche
         assert "-Dremembered=yes" in driver.jvm().cmdline()
         assert driver.run("write").verdict is Verdict.OK
         assert without_shell(driver.jvm().environ()) == without_shell(seen_by_java)
+
+
+def end(driver: RunningDriver) -> None:
+    driver.program.send(signal.SIGTERM)
+    wait_until(lambda: not driver.program.is_running, "the driver ends", LONG_SECONDS)
+    assert driver.program.how_it_ended() == "ended with code 0"
 
 
 def without_shell(variables: dict[str, str]) -> dict[str, str]:
@@ -81,7 +90,12 @@ def test_the_youngest_archives_stay(tmp_path: Path) -> None:
     assert not found.unfinished.exists()
     assert not found.is_there
     found.unfinished.touch()
+    for name, age_seconds in (("of-a-jvm-that-was-killed.17", LEFT_SECONDS + 1), ("being-made.18", 0)):
+        (tmp_path / name).touch()
+        made = time.time() - age_seconds
+        os.utime(tmp_path / name, (made, made))
     found.keep(is_whole=True)
+    (tmp_path / "being-made.18").unlink()
     assert {file.name for file in tmp_path.iterdir()} == {"new.jsa", *(f"{age}.jsa" for age in range(MOST_KEPT - 1))}
 
 

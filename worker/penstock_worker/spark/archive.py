@@ -1,14 +1,15 @@
 """Archives of Java classes: a JVM that finds Spark's classes laid out for it starts in about half the time.
 
-The first JVM that ends in order leaves an archive of the classes that it had (some seconds, once); those after it map
-that file. Knows Java's own means for it (class data sharing), and that Java refuses an archive of another Java or of
-other jars by itself, and goes on without. Does not start Spark.
+The first JVM that ends in order after some work leaves an archive of the classes that it had (some seconds, once);
+those after it map that file. Knows Java's own means for it (class data sharing), and that Java refuses an archive of
+another Java or of other jars by itself, and goes on without. Does not start Spark.
 """
 
 import hashlib
 import logging
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ QUIET = "-Xlog:cds*=off"
 DUMP_SECONDS = 60
 MOST_KEPT = 4
 """One has 180 MB, and each environment has its own."""
+LEFT_SECONDS = 3600
+"""An archive that is unfinished for so long was being made by a JVM that was killed, or outlived its driver."""
 ENDING_SECONDS = 30
 """What a JVM gets to lay out its archive while it ends: four seconds on a machine that does nothing else."""
 
@@ -99,6 +102,9 @@ def _prune(folder: Path) -> None:
     by_age = sorted(folder.glob("*.jsa"), key=lambda file: file.stat().st_mtime, reverse=True)
     for old in by_age[MOST_KEPT:]:
         old.unlink(missing_ok=True)
+    for left in folder.glob("*"):
+        if left.suffix.removeprefix(".").isdigit() and left.stat().st_mtime < time.time() - LEFT_SECONDS:
+            left.unlink(missing_ok=True)
 
 
 def _home(java: Java) -> Path:

@@ -91,8 +91,9 @@ class ClassicSpark:
         self._root = self._first_session(self._jvm)
 
     def seat(self, slot: int) -> ClassicSeat:
-        if self._root is None:
+        if self._root is None or self._jvm is None:
             raise LostError("Spark is not started.")
+        self._jvm.has_worked = True
         if slot not in self._seats:
             self._seats[slot] = ClassicSeat(self._root.newSession(), is_one_task=self._is_one_task)
         return self._seats[slot]

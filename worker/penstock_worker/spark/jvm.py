@@ -46,6 +46,8 @@ class Jvm:
         if self._archive is not None:
             options = " ".join([settings.get(OPTIONS, ""), *self._archive.options()])
             settings = {**settings, OPTIONS: options.strip()}
+        self.has_worked = False
+        """Whether it has run a batch: only then has it the classes that others need."""
         self._connection = folder / "gateway"
         self._said: deque[str] = deque(maxlen=LINES_KEPT)
         asked = Launch(_command(folder, settings), _environment(folder, settings, self._connection, java))
@@ -106,7 +108,7 @@ class Jvm:
             self.kill()
         self._relay.join(END_SECONDS)
         if self._archive is not None:
-            self._archive.keep(is_whole=self.exit_code == 0)
+            self._archive.keep(is_whole=self.exit_code == 0 and self.has_worked)
 
     def kill(self) -> None:
         self._process.kill()
