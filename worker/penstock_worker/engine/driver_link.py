@@ -20,7 +20,7 @@ from penstock_worker.exchange.records import Description, Handed, RunName
 from penstock_worker.policy.machine.events import DriverLost, DriverReady, DriverUnusable, Event, RunEnded
 from penstock_worker.policy.outcome import Fault, Outcome, Verdict
 
-LOOK_SECONDS = 0.2
+LOOK_SECONDS = 0.1
 """So often a driver that is not ready is asked whether it is."""
 WATCH_SECONDS = 1.0
 """So often one that is ready is looked at: that it is gone is known within this time, even if nothing runs."""
