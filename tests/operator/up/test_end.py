@@ -18,7 +18,11 @@ PENDING = 7
 KIBIBYTES_OF_A_FILE = 1
 """Stands for a full disk: the settings of a worker are more, and what tells other commands what runs is less."""
 WAITS = CODE.format(mark="first").replace(
-    "    orders =", '    while not os.path.exists(os.environ["LAKE"] + ".go"):\n        pass\n    orders ='
+    "    orders =",
+    """    import time
+    while not os.path.exists(os.environ["LAKE"] + ".go"):
+        time.sleep(0.1)
+    orders =""",
 )
 
 
@@ -61,6 +65,7 @@ def test_a_second_ctrl_c_ends_everything_at_once() -> None:
 def test_a_terminal_that_is_closed_ends_everything_in_order_however_often_that_is_said() -> None:
     up = Up()
     up.code(WAITS)
+    up.program.command += ["--grace", str(PATIENCE_SECONDS)]  # the first batch of a JVM takes a while
     up.start()
     up.until_serving()
     up.publish(1)
