@@ -27,7 +27,7 @@ OWN_TERMINAL = [
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])",
 ]
 """Has what follows run as a shell's first program does, so that Ctrl-Z and the end of the window are told to it."""
-CTRL_Z = b"\x1a"
+CTRL_C, CTRL_Z = b"\x03", b"\x1a"
 
 
 class Window:
@@ -136,6 +136,8 @@ def test_while_it_is_suspended_the_terminal_is_the_shells() -> None:
         shell.until(ALTERNATE)
         shell.until(b"41 ok")
         assert not shell.echoes()
+        shell.type(CTRL_C)  # else it lives on where hangups are ignored
+        shell.until(b"KeyboardInterrupt")
 
 
 def test_a_window_that_is_closed_does_not_disturb_the_work() -> None:
