@@ -103,9 +103,13 @@ class Place:
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def left(self) -> int:
-        """Return how many messages the server has yet to deliver, or waits for an answer of."""
+        """Return how many messages the server has yet to deliver, or waits for an answer of.
+
+        A consumer hears of messages a moment after they are stored: those that it has not heard of are left, too.
+        """
+        last = (await patiently(lambda: self.js.streams.info(STREAM))).state.last_sequence
         info = await patiently(lambda: self.js.consumers.info(STREAM, CONSUMER))
-        return info.num_pending + info.num_ack_pending
+        return max(info.num_pending, last - info.delivered.stream_sequence) + info.num_ack_pending
 
     async def read_dead(self) -> None:
         """Take in the dead letters that have come since."""
