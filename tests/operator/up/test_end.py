@@ -4,6 +4,7 @@ import re
 import shlex
 import signal
 import socket
+import sys
 from contextlib import closing
 from typing import Any
 
@@ -17,6 +18,12 @@ pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
 PENDING = 7
 KIBIBYTES_OF_A_FILE = 1
 """Stands for a full disk: the settings of a worker are more, and what tells other commands what runs is less."""
+HEEDING_HANGUPS = [
+    sys.executable,
+    "-c",
+    "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
+]
+"""Has what follows be told of hangups, though whoever runs the tests may ignore them, as nohup does."""
 WAITS = CODE.format(mark="first").replace(
     "    orders =",
     """    import time
@@ -66,6 +73,7 @@ def test_a_terminal_that_is_closed_ends_everything_in_order_however_often_that_i
     up = Up()
     up.code(WAITS)
     up.program.command += ["--grace", str(PATIENCE_SECONDS)]  # the first batch of a JVM takes a while
+    up.program.command = [*HEEDING_HANGUPS, *up.program.command]
     up.start()
     up.until_serving()
     up.publish(1)
