@@ -21,6 +21,7 @@ from bench.running.runs import Run, metered
 from penstock_jetstream import Connection, JetStream
 from penstock_jetstream.client.consumers import Consumers
 from penstock_worker.exchange.client import DriverClient, DriverLostError
+from penstock_worker.policy.machine.collecting import BESIDE
 from penstock_worker.policy.settings import (
     BatchSettings,
     ConnectionSettings,
@@ -135,5 +136,5 @@ def consumer_config(name: str, batch: int) -> dict[str, str | int]:
         "durable_name": name,
         "ack_policy": "explicit",
         "ack_wait": ACK_WAIT_NANOSECONDS,
-        "max_ack_pending": (IN_FLIGHT + 2) * batch,
+        "max_ack_pending": (IN_FLIGHT + BESIDE) * batch,
     }
