@@ -3,8 +3,6 @@
 import asyncio
 import json
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -19,6 +17,7 @@ from tests.testbed import ports
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.nats.shared import SharedServers
 from tests.worker.engine.working import PATIENCE_SECONDS, Scene, scene
+from tests.worker.probing import fetched
 
 SOME = 20
 
@@ -144,15 +143,6 @@ async def test_an_order_that_cannot_be_carried_out_is_answered_by_why_not(work: 
             assert (await order(work, "cancel", "nonsense"))["error"].startswith("Say which batch is to be cancelled")
 
 
-def fetched(place: str, path: str) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(f"http://{place}{path}", timeout=PATIENCE_SECONDS) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as refusal:
-        with refusal:
-            return refusal.code, refusal.read().decode()
-
-
 async def test_probes_and_metrics_are_served(work: Scene) -> None:
     place = f"{ports.LOOPBACK}:{ports.free_port()}"
     work.change(probes=place)
@@ -196,6 +186,17 @@ async def test_a_server_that_cannot_be_reached_is_one_sentence_and_exit_code_1(w
     code, said = await asyncio.to_thread(ended, work)
     assert code == 1
     assert json.loads(said)["level"] == "error"
+
+
+async def test_a_worker_may_be_named_by_whoever_starts_it(work: Scene) -> None:
+    work.change(worker="")
+    code, said = await asyncio.to_thread(ended, work)
+    assert (code, "engine.worker: it is missing" in said) == (2, True)
+    engine = work.program("engine", "--worker", "etl-0")
+    engine.start()
+    work.change(worker="etl-0")
+    assert (await work.until_status(lambda _: True))["worker"] == "etl-0"
+    engine.kill()
 
 
 async def test_settings_that_cannot_be_are_one_sentence_and_exit_code_2(work: Scene) -> None:

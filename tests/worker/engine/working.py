@@ -111,11 +111,11 @@ class Scene:
             while not condition():  # noqa: ASYNC110 - what is waited for happens in other threads and processes
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    def program(self, name: str = "engine") -> Program:
+    def program(self, name: str = "engine", *arguments: str) -> Program:
         """Return an engine as a process that has not started yet."""
         file = self.folder / f"{name}.json"
         file.write_text(json.dumps(asdict(self.settings)))
-        command = [sys.executable, "-m", "penstock_worker.engine", "--settings", str(file)]
+        command = [sys.executable, "-m", "penstock_worker.engine", "--settings", str(file), *arguments]
         return Program(name, command, self.folder)
 
     def driver_process(self, behaviour: str) -> Program:

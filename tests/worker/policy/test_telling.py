@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock_worker.policy.settings import BatchSettings
-from penstock_worker.policy.telling import read_settings
+from penstock_worker.policy.telling import named, read_settings
 from penstock_worker.policy.typed import MalformedError
 
 
@@ -63,3 +63,16 @@ def test_what_cannot_be_is_said_by_the_words_of_the_file(changed: dict[str, obje
     with pytest.raises(MalformedError) as caught:
         read_settings(json.dumps(settings(**changed)))
     assert str(caught.value).startswith(said)
+
+
+def test_a_name_that_is_told_goes_before_the_one_in_the_file() -> None:
+    read = read_settings(json.dumps(settings()))
+    assert named(read, "etl-7").engine.worker == "etl-7"
+    assert named(read, None).engine.worker == "etl-0"
+
+
+def test_a_file_without_a_name_needs_one_that_is_told() -> None:
+    read = read_settings(json.dumps(settings(engine__worker="")))
+    assert named(read, "etl-7").engine.worker == "etl-7"
+    with pytest.raises(MalformedError, match=r"engine\.worker: it is missing; write it there, or say --worker NAME"):
+        named(read, None)

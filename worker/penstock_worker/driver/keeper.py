@@ -78,6 +78,11 @@ class Keeper:
     def start(self) -> None:
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether somebody keeps Spark, or knows that starting it is of no use."""
+        return self._thread.is_alive() or self._readiness.is_permanent
+
     def seat(self, slot: int) -> Seat:
         """Return a slot's seat, in its thread."""
         if self._spark is None:

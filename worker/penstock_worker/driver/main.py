@@ -19,6 +19,7 @@ from penstock_worker.driver.ground import FolderInUseError, offer_modules, take_
 from penstock_worker.policy.settings import DriverSettings
 from penstock_worker.policy.telling import read_settings
 from penstock_worker.policy.typed import MalformedError
+from penstock_worker.probes import CannotServeError
 from penstock_worker.spark import spark_for
 from penstock_worker.spark.launching import launch_early
 
@@ -62,6 +63,9 @@ def main() -> int:
         from penstock_worker.driver.process import Driver  # noqa: PLC0415 - slow to import
 
         return Driver(settings, make, told_to_end).serve()
+    except CannotServeError as problem:
+        log.error("%s: %s", file, problem)  # noqa: TRY400
+        return WRONG_SETTINGS
     finally:
         if jvm is not None:
             jvm.kill()  # which is over, but where we were told to end before anybody used it

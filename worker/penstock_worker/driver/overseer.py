@@ -37,6 +37,10 @@ class Overseer:
         for thread in self._threads:
             thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        return all(thread.is_alive() for thread in self._threads)
+
     def close(self) -> None:
         self._is_closed.set()
         self._to_cancel.set()

@@ -10,13 +10,16 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
 from penstock_worker.driver.entrypoint import Code, load
 from penstock_worker.driver.keeper import Keeper
+from penstock_worker.driver.liveness import liveness
 from penstock_worker.driver.overseer import Overseer
 from penstock_worker.driver.runs import Runs
 from penstock_worker.driver.service import DriverService
@@ -25,6 +28,7 @@ from penstock_worker.driver.slots import Slots
 from penstock_worker.exchange.server import DriverServer
 from penstock_worker.policy.outcome import Verdict
 from penstock_worker.policy.settings import DriverSettings, WorkerSettings
+from penstock_worker.probes import Judgement, Pages, serving_beside
 from penstock_worker.spark.contract import Spark
 from penstock_worker.spark.master import shown
 
@@ -45,6 +49,7 @@ class Driver:
         self._grace_seconds = settings.engine.grace_seconds + FOLLOW_SECONDS
         self._told_to_end = told_to_end
         driver = settings.driver
+        self._probes, self._hang_seconds = driver.probes, driver.hang_seconds
         self._runs = Runs()
         self._overseer = Overseer(self._runs, driver.hang_seconds, self._give_up)
         self._keeper = Keeper(make, partial(_load, driver), self._overseer, self._give_up)
@@ -56,8 +61,19 @@ class Driver:
         """Serve until a signal says to end."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
-        for part in (self._slots, self._overseer, self._keeper):
-            part.start()
+        pages: Pages = {"/healthz": self._judged}
+        with serving_beside(self._probes, pages) if self._probes else nullcontext():
+            for part in (self._slots, self._overseer, self._keeper):
+                part.start()
+            return self._work_and_end()
+
+    def _judged(self) -> Judgement:
+        """Say whether this process is still of use; threads end in order when all does."""
+        parts = {"batches": self._slots.are_alive, "the clock": self._overseer.is_alive, "Spark": self._keeper.is_alive}
+        dead = [] if self._told_to_end.is_set() else [name for name, is_alive in parts.items() if not is_alive]
+        return liveness(self._runs.at_work(), dead, self._hang_seconds, time.monotonic())
+
+    def _work_and_end(self) -> int:
         self._wait_for_a_signal()
         self._service.refuse("The driver ends.")
         self._runs.wait_told(self._grace_seconds)

@@ -47,6 +47,10 @@ class Slots:
         for thread in self._threads:
             thread.start()
 
+    @property
+    def are_alive(self) -> bool:
+        return all(thread.is_alive() for thread in self._threads)
+
     def _serve(self, number: int) -> None:
         while (run := self._runs.next()) is not None:
             with about(batch=run.name.batch_id, run=run.name.run, sequences=as_text(run.handed.ranges)):

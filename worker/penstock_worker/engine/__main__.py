@@ -1,4 +1,4 @@
-"""`penstock-engine --settings FILE`: pulls, settles and reports for one worker until it is told to end.
+"""`penstock-engine --settings FILE [--worker NAME]`: pulls, settles and reports for one worker until it is told to end.
 
 Exit codes: 0 when it ended as it was told to, 1 when it failed and may be started again, 2 when what it was told cannot
 be, 3 when the code cannot process what it is given.
@@ -15,11 +15,11 @@ from penstock_jetstream.errors import JetStreamError, UsageError
 from penstock_worker import logs
 from penstock_worker.engine.ground import NotThereError, UnfitError
 from penstock_worker.engine.lean import do_without_pandas
-from penstock_worker.engine.probes import CannotServeError
 from penstock_worker.engine.process import run
 from penstock_worker.policy.settings import WorkerSettings
-from penstock_worker.policy.telling import read_settings
+from penstock_worker.policy.telling import named, read_settings
 from penstock_worker.policy.typed import MalformedError
+from penstock_worker.probes import CannotServeError
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 
@@ -31,9 +31,11 @@ def main() -> None:
     do_without_pandas()
     parser = argparse.ArgumentParser(prog="penstock-engine", description="Pulls and settles for one worker.")
     parser.add_argument("--settings", required=True, type=Path, metavar="FILE", help="what it is told, as JSON")
-    file = parser.parse_args().settings
+    parser.add_argument("--worker", metavar="NAME", help="this worker's name, instead of the one in the file")
+    arguments = parser.parse_args()
+    file = arguments.settings
     try:
-        settings = read_settings(file.read_bytes())
+        settings = named(read_settings(file.read_bytes()), arguments.worker)
     except OSError as problem:
         sys.exit(_refused(f"{file} cannot be read: {problem.strerror}."))
     except MalformedError as problem:

@@ -1,7 +1,7 @@
 """What Prometheus is told of a worker: batches by how they ended, messages by what became of them, what is held now.
 
 A registry of its own, nothing global; all series carry the group and the worker. Counters are fed as things happen.
-Knows prometheus_client. Does not serve (probes.py).
+Knows prometheus_client. Does not serve (../probes.py).
 """
 
 from collections.abc import Callable

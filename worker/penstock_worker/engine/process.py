@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+from prometheus_client import CONTENT_TYPE_LATEST
+
 from penstock_jetstream import JetStream
 from penstock_worker.engine.answers import Answers
 from penstock_worker.engine.connecting import connection, jetstream
@@ -23,7 +25,6 @@ from penstock_worker.engine.ledger_store import LedgerStore, open_ledger
 from penstock_worker.engine.letters import Desk
 from penstock_worker.engine.metrics import Metrics
 from penstock_worker.engine.orders import orders
-from penstock_worker.engine.probes import Judgement, Pages, serving
 from penstock_worker.engine.publishing import ensure_stream
 from penstock_worker.engine.reports import Reporter
 from penstock_worker.engine.service import Service
@@ -35,6 +36,7 @@ from penstock_worker.policy.machine import events
 from penstock_worker.policy.machine.actions import Stop
 from penstock_worker.policy.machine.machine import Machine
 from penstock_worker.policy.settings import EngineSettings, WorkerSettings
+from penstock_worker.probes import Judgement, Pages, Text, serving
 
 SERVICE_ID_BYTES = 11
 
@@ -150,6 +152,10 @@ async def _reachable(shell: Shell) -> AsyncIterator[None]:
         yield
         return
     metrics = shell.errands.metrics
-    pages = Pages(lambda: Judgement(holds=True, sentence="Alive."), standing.ready, metrics.shown)
+    pages: Pages = {
+        "/healthz": lambda: Judgement(holds=True, sentence="Alive."),
+        "/readyz": standing.ready,
+        "/metrics": lambda: Text(CONTENT_TYPE_LATEST, metrics.shown()),
+    }
     async with serving(settings.probes, pages):
         yield

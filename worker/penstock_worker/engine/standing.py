@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock_worker.engine.probes import Judgement
 from penstock_worker.policy.machine.actions import HandOver, HoldReason
 from penstock_worker.policy.outcome import Verdict
 from penstock_worker.policy.ranges import as_text
 from penstock_worker.policy.settings import EngineSettings
+from penstock_worker.probes import Judgement
 
 RANGES_LETTERS = 500
 """Of a batch's ranges, where people read them: a scattered batch has thousands."""

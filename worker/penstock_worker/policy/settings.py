@@ -51,8 +51,8 @@ class EngineSettings:
 
     group: str
     """The queue group's name, as logs, metrics and the micro service have it."""
-    worker: str
-    """This worker's name, different from all others of its group."""
+    worker: str = ""
+    """This worker's name, different from all others of its group; may be left out where it is told otherwise."""
     stream: str
     consumer: str
     dead_letter_stream: str
@@ -87,6 +87,8 @@ class DriverSettings:
     """How long a function may go on after it was cancelled. Then the driver's process ends."""
     work_folder: str
     """Ours alone; emptied at the start."""
+    probes: str | None = None
+    """HOST:PORT of /healthz."""
     java_archives: str | None = None
     """A folder where archives of Java's classes are kept, with which Spark starts in half the time; None: nowhere."""
 

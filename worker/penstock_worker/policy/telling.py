@@ -3,6 +3,8 @@
 Knows the bounds of its numbers. Says what is wrong by the file's own words. Does not open the file.
 """
 
+from dataclasses import replace
+
 from penstock_worker.policy.settings import WorkerSettings
 from penstock_worker.policy.typed import MalformedError, read
 
@@ -21,6 +23,14 @@ def read_settings(document: bytes | str) -> WorkerSettings:
     if not settings.connection.servers:
         raise MalformedError("connection.servers: it is empty; name at least one, such as nats://localhost:4222.")
     return settings
+
+
+def named(settings: WorkerSettings, worker: str | None) -> WorkerSettings:
+    """Return the settings of a worker of that name, which goes before the file's: one file may be told to many."""
+    name = worker or settings.engine.worker
+    if not name:
+        raise MalformedError("engine.worker: it is missing; write it there, or say --worker NAME.")
+    return replace(settings, engine=replace(settings.engine, worker=name))
 
 
 def _bounded(settings: WorkerSettings) -> list[tuple[str, float, float]]:

@@ -1,5 +1,6 @@
 """A user's code, for tests of the driver: what it does with a batch is chosen by the stream that the batch is of."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -158,6 +159,14 @@ def wait_for_a_file(_df: DataFrame, batch: Batch) -> None:
     say(f"{batch.id} waits")
     while not (folder() / "go-on").exists():
         time.sleep(0.01)
+
+
+def hold_the_interpreter(_df: DataFrame, batch: Batch) -> None:
+    """Let no other thread run until somebody writes to a pipe: so does C code that never gives the lock back."""
+    pipe = folder() / "pipe"
+    os.mkfifo(pipe)
+    say(f"{batch.id} holds the interpreter")
+    ctypes.PyDLL(None).open(os.fsencode(pipe), os.O_RDONLY)
 
 
 def have_this_thread_hear_the_signal(_df: DataFrame, _batch: Batch) -> None:

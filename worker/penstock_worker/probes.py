@@ -1,17 +1,18 @@
-"""Answers probes: /healthz (alive?) and /readyz (ready?), each 200 or 503 with one sentence; and tells /metrics.
+"""Answers probes: each page is 200 or 503 with one sentence (/healthz: alive?), or a text of its own (/metrics).
 
-Runs on the event loop of everything else, on purpose: when the loop stalls, no answer comes. Knows just enough of HTTP
-for GET without a body: three fixed pages are no reason for a web server in every worker. Does not judge.
+Runs on the event loop of everything else, on purpose: when the loop stalls, no answer comes. A process without one has
+it in a thread, which answers as long as the interpreter lets threads run. Knows just enough of HTTP for GET without a
+body: a few fixed pages are no reason for a web server in every worker. Does not judge.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-
-from prometheus_client import CONTENT_TYPE_LATEST
 
 REQUEST_SECONDS = 5.0
 LONGEST_REQUEST = 16 << 10
@@ -34,36 +35,33 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
-    """What is told at each path."""
+class Text:
+    """What a page says that is no judgement."""
 
-    alive: Callable[[], Judgement]
-    ready: Callable[[], Judgement]
-    metrics: Callable[[], bytes]
-
-    def at(self, path: str) -> tuple[HTTPStatus, str, bytes]:
-        """Return status, type and body."""
-        match path:
-            case "/healthz":
-                return _told(self.alive())
-            case "/readyz":
-                return _told(self.ready())
-            case "/metrics":
-                return HTTPStatus.OK, CONTENT_TYPE_LATEST, self.metrics()
-            case _:
-                return HTTPStatus.NOT_FOUND, PLAIN, b"There are /healthz, /readyz and /metrics.\n"
+    kind: str
+    body: bytes
 
 
-def _told(judgement: Judgement) -> tuple[HTTPStatus, str, bytes]:
-    status = HTTPStatus.OK if judgement.holds else HTTPStatus.SERVICE_UNAVAILABLE
-    return status, PLAIN, f"{judgement.sentence}\n".encode()
+Pages = Mapping[str, Callable[[], Judgement | Text]]
+"""What is told at each path."""
+
+
+def _told(pages: Pages, path: str) -> tuple[HTTPStatus, str, bytes]:
+    """Return status, type and body."""
+    if path not in pages:
+        return HTTPStatus.NOT_FOUND, PLAIN, f"There is {', '.join(pages)}.\n".encode()
+    said = pages[path]()
+    if isinstance(said, Text):
+        return HTTPStatus.OK, said.kind, said.body
+    status = HTTPStatus.OK if said.holds else HTTPStatus.SERVICE_UNAVAILABLE
+    return status, PLAIN, f"{said.sentence}\n".encode()
 
 
 def address(text: str) -> tuple[str | None, int]:
     """Take HOST:PORT apart; without a host, every address of this machine is meant."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > HIGHEST_PORT:
-        raise CannotServeError(f"engine.probes: {text!r} is not HOST:PORT, as in 0.0.0.0:8080 or :8080.")
+        raise CannotServeError(f"Probes cannot be served at {text!r}: write HOST:PORT, as in 0.0.0.0:8080 or :8080.")
     return host.removeprefix("[").removesuffix("]") or None, int(port)
 
 
@@ -86,7 +84,7 @@ async def serving(place: str, pages: Pages) -> AsyncIterator[None]:
     try:
         server = await asyncio.start_server(answer, host, port, limit=LONGEST_REQUEST)
     except OSError as problem:
-        raise CannotServeError(f"The probes cannot be served at {place}: {problem.strerror}.") from problem
+        raise CannotServeError(f"Probes cannot be served at {place}: {problem.strerror}.") from problem
     where = ", ".join(f"{name[0]}:{name[1]}" for name in (each.getsockname() for each in server.sockets))
     logger.info("Probes are served at %s", where)
     try:
@@ -95,11 +93,38 @@ async def serving(place: str, pages: Pages) -> AsyncIterator[None]:
         server.close()
 
 
+@contextmanager
+def serving_beside(place: str, pages: Pages) -> Iterator[None]:
+    """Answer probes from a thread of their own for as long as the block runs."""
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+
+    async def serve() -> None:
+        over = asyncio.Event()
+        async with serving(place, pages):
+            begun.set_result((asyncio.get_running_loop(), over))
+            await over.wait()
+
+    def run() -> None:
+        try:
+            asyncio.run(serve())
+        except CannotServeError as problem:
+            begun.set_exception(problem)
+
+    thread = threading.Thread(target=run, name="probes", daemon=True)
+    thread.start()
+    loop, over = begun.result()
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join()
+
+
 def _response(request: bytes, pages: Pages) -> bytes:
     method, _, rest = request.partition(b" ")
     path = rest.partition(b" ")[0].partition(b"?")[0].decode(errors="replace")
     if method in {b"GET", b"HEAD"}:
-        status, kind, body = pages.at(path)
+        status, kind, body = _told(pages, path)
     else:
         status, kind, body = HTTPStatus.METHOD_NOT_ALLOWED, PLAIN, b"Only GET is answered.\n"
     head = f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
