@@ -43,10 +43,11 @@ bench: environment ## run all benchmarks
 bench-%: environment ## run one benchmark
 	@$(RUN) -m bench $*
 
-crds: environment ## write crds/, the chart's copy and docs/reference.md from the resource models
+crds: environment ## write crds/, the chart's copy and table of values, and docs/reference.md
 	@.venv/bin/penstock crds --into crds --into charts/penstock/files/crds
 	@.venv/bin/penstock crds --policies --into charts/penstock/files/policies
 	@.venv/bin/penstock reference --into docs/reference.md
+	@$(RUN) tools/values.py
 
 images: ## build the container images, and print their sizes
 	@$(PYTHON) tools/images.py $(ARGS)

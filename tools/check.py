@@ -30,6 +30,7 @@ CHECKS: dict[str, Sequence[str]] = {
     "generated files (penstock crds)": [f"{BIN}/penstock", "crds", "--check", *CRDS],
     "generated files (crds --policies)": [f"{BIN}/penstock", "crds", "--check", *POLICIES],
     "generated file (penstock reference)": [f"{BIN}/penstock", "reference", "--check", "--into=docs/reference.md"],
+    "generated table (the chart's values)": [sys.executable, "tools/values.py", "--check"],
     "duplicates": [sys.executable, "tools/duplicates.py"],
 }
 

@@ -11,16 +11,14 @@ from pathlib import Path
 import pytest
 
 from penstock_operator.resources import KINDS
+from tests.operator.chart.rendering import Object, apply, container, of_kind, render
 from tests.operator.conftest import install_crds
 from tests.operator.running import RunningOperator, running_operator
 from tests.operator.scene import Scene
-from tests.operator.test_chart import Object, apply, helm_program, of_kind, render
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.nats.authentication import Login, user_and_password
 from tests.testbed.nats.fixtures import StartNats
-
-__all__ = ["helm_program"]  # a fixture
 
 RELEASE = "penstock"
 SERVED = ("messages", "analytics")
@@ -41,12 +39,11 @@ def plane(own_control_plane: ControlPlane) -> ControlPlane:
 
 @pytest.mark.parametrize("values", [[f"--set=namespaces={{{','.join(SERVED)}}}"], []], ids=["its own", "all"])
 def test_the_operator_has_the_rights_that_it_uses_in_the_namespaces_that_it_serves_and_no_others(
-    helm_program: Path,
     plane: ControlPlane,
     start_nats: StartNats,
     values: list[str],
 ) -> None:
-    objects = render(helm_program, *values, "--set=crds.install=false", namespace=RELEASE)
+    objects = render(*values, "--set=crds.install=false", namespace=RELEASE)
     account = install_rights(plane, objects)
     with running_by(objects, account) as operator:
         operator.wait_ready()
@@ -93,9 +90,7 @@ def install_rights(plane: ControlPlane, objects: list[Object]) -> Path:
 @contextlib.contextmanager
 def running_by(objects: list[Object], account: Path) -> Iterator[RunningOperator]:
     """Run the operator as the chart's Deployment would, but for the address of its probes."""
-    [deployment] = of_kind(objects, "Deployment")
-    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
-    others = [argument for argument in arguments if not argument.startswith("--probes=")]
+    others = [argument for argument in container(objects)["args"] if not argument.startswith("--probes=")]
     with running_operator(account, *others) as operator:
         yield operator
 
@@ -108,7 +103,10 @@ def used(plane: ControlPlane) -> set[Right]:
 
 
 def granted(objects: list[Object]) -> set[Right]:
-    rules = [rule for role in ("Role", "ClusterRole") for found in of_kind(objects, role) for rule in found["rules"]]
+    bindings = (*of_kind(objects, "RoleBinding"), *of_kind(objects, "ClusterRoleBinding"))
+    bound = {(binding["roleRef"]["kind"], binding["roleRef"]["name"]) for binding in bindings}
+    roles = [found for found in objects if (found["kind"], found["metadata"]["name"]) in bound]
+    rules = [rule for role in roles for rule in role["rules"]]
     assert {kind.plural for kind in KINDS} <= {resource for rule in rules for resource in rule["resources"]}
     return {
         (verb, f"{resource}.{group}".removesuffix("."))

@@ -18,11 +18,13 @@
 {{- end -}}
 {{- end -}}
 
+{{/* An image as containers name it, of a part of the values and the tag that it has if they say none. */}}
 {{- define "penstock.image" -}}
-{{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- $image := index . 0 -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
 {{- else -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ $image.repository }}:{{ $image.tag | default (index . 1) }}
 {{- end -}}
 {{- end -}}
 
@@ -32,9 +34,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end -}}
 
+{{/* Nobody's commonLabels take the place of ours: selectors look for them. */}}
 {{- define "penstock.labels" -}}
-{{ include "penstock.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- $labels := include "penstock.selectorLabels" . | fromYaml -}}
+{{- $_ := set $labels "app.kubernetes.io/version" .Chart.AppVersion -}}
+{{- $_ := set $labels "app.kubernetes.io/managed-by" .Release.Service -}}
+{{- $_ := set $labels "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_") -}}
+{{- merge $labels .Values.commonLabels | toYaml -}}
 {{- end -}}

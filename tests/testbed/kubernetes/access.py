@@ -65,9 +65,10 @@ class Access:
         return outcome.stdout
 
     def may(self, who: Path, verb: str, resource: str, namespace: str) -> bool:
-        """Ask the API server whether whoever that kubeconfig is may do this; a resource is PLURAL or PLURAL.GROUP."""
-        plural, _, group = resource.partition(".")
-        attributes = {"verb": verb, "resource": plural, "group": group, "namespace": namespace}
+        """Ask whether whoever that kubeconfig is may do this; a resource is PLURAL[/SUBRESOURCE][.GROUP]."""
+        name, _, group = resource.partition(".")
+        plural, _, sub = name.partition("/")
+        attributes = {"verb": verb, "resource": plural, "subresource": sub, "group": group, "namespace": namespace}
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",

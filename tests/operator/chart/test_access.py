@@ -1,0 +1,102 @@
+"""Whom the chart lets do what: people by the cluster's own roles, and the operator's pods on the network."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import yaml
+
+from penstock_operator.resources import KINDS
+from tests.operator.chart.rendering import Object, apply, container, of_kind, render
+from tests.testbed.kubernetes.access import Namespace
+
+LABEL = "rbac.authorization.k8s.io/aggregate-to-"
+
+
+def aggregated(objects: list[Object]) -> dict[str, Object]:
+    """Return the roles that the cluster's own take up, by the names of those."""
+    return {
+        label.removeprefix(LABEL): role
+        for role in of_kind(objects, "ClusterRole")
+        for label in role["metadata"]["labels"]
+        if label.startswith(LABEL)
+    }
+
+
+def account_with(namespace: Namespace, role: Object) -> Path:
+    """Make an account that has a role in the namespace, and return the kubeconfig that it has."""
+    metadata = {"name": "somebody", "namespace": namespace.name}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role["metadata"]["name"]}
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata,
+        "roleRef": reference,
+        "subjects": [{"kind": "ServiceAccount", **metadata}],
+    }
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    apply(namespace.cluster, [role, account, binding])
+    return namespace.cluster.kubeconfig_for_service_account(namespace.name, "somebody")
+
+
+@pytest.mark.parametrize(("name", "writes"), [("view", False), ("edit", True), ("admin", True)])
+def test_who_may_view_or_edit_a_namespace_may_view_or_edit_what_is_declared_in_it(
+    penstock_namespace: Namespace, name: str, *, writes: bool
+) -> None:
+    namespace = penstock_namespace
+    role = aggregated(render(namespace=namespace.name))[name]
+    account, plane = account_with(namespace, role), namespace.cluster
+    may = partial(plane.may, account)
+    for plural in (kind.plural for kind in KINDS):
+        assert may("list", f"{plural}.penstock.dev", namespace.name)
+        assert may("delete", f"{plural}.penstock.dev", namespace.name) is writes
+    assert not may("patch", "streams/status.penstock.dev", namespace.name), "the operator's"
+    assert may("get", "queuegroups/scale.penstock.dev", namespace.name)
+    assert may("patch", "queuegroups/scale.penstock.dev", namespace.name) is writes
+    plane.kubectl("delete", f"clusterrole/{role['metadata']['name']}")
+
+
+def test_nobody_gets_rights_by_the_clusters_own_roles_if_that_is_not_wanted() -> None:
+    assert set(aggregated(render())) == {"view", "edit", "admin"}
+    assert aggregated(render("--set=aggregatedRoles.create=false")) == {}
+
+
+def test_the_network_policy_lets_through_probes_names_the_api_server_and_nats(namespace: Namespace) -> None:
+    values = ("--set=networkPolicy.enabled=true", '--set-json=networkPolicy.nats=[{"podSelector":{}}]')
+    objects = render(*values, namespace=namespace.name)
+    [policy] = of_kind(objects, "NetworkPolicy")
+    spec = policy["spec"]
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    assert [port["port"] for rule in spec["ingress"] for port in rule["ports"]] == ["probes"]
+    assert "probes" in {port["name"] for port in container(objects)["ports"]}
+    reached = [
+        (rule.get("to"), [(port["protocol"], port["port"]) for port in rule["ports"]]) for rule in spec["egress"]
+    ]
+    assert reached == [
+        (None, [("UDP", 53), ("TCP", 53)]),
+        (None, [("TCP", 443), ("TCP", 6443)]),
+        ([{"podSelector": {}}], [("TCP", 4222)]),
+    ]
+    [deployment] = of_kind(objects, "Deployment")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert spec["podSelector"]["matchLabels"].items() <= labels.items()
+    apply(namespace.cluster, [policy], "--dry-run=server", "--validate=strict")
+
+
+def test_there_is_no_network_policy_unless_it_is_asked_for() -> None:
+    assert of_kind(render(), "NetworkPolicy") == []
+
+
+def test_extra_manifests_are_objects_or_templates() -> None:
+    text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ include "penstock.fullname" . }}-text"}\n'
+    thing = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-object"}}
+    values = yaml.safe_dump({"extraManifests": [text, thing]})
+    found = of_kind(render("--values=-", text=values), "ConfigMap")
+    assert [each["metadata"]["name"] for each in found] == ["release-penstock-text", "release-object"]
+
+
+def test_labels_for_everything_are_on_everything_and_take_no_place_of_ours() -> None:
+    values = {"commonLabels": {"team": "data", "app.kubernetes.io/name": "other"}}
+    objects = render("--set=metrics.service.enabled=true", "--values=-", text=yaml.safe_dump(values))
+    assert {each["metadata"]["labels"].get("team") for each in objects} == {"data"}
+    assert {each["metadata"]["labels"]["app.kubernetes.io/name"] for each in objects} == {"penstock"}

@@ -1,0 +1,186 @@
+"""The chart's values: each matters, each is in the schema and in the README, and what makes no sense is refused."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.operator.chart.rendering import CHART, Object, helm, render
+from tools.values import VALUES, rows
+
+DEFAULTS = yaml.safe_load(VALUES.read_text())
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+DIGEST = f"sha256:{'0' * 64}"
+ALL_ON = {
+    "networkPolicy.enabled": True,
+    "metrics.service.enabled": True,
+    "metrics.serviceMonitor.enabled": True,
+    "metrics.podMonitor.enabled": True,
+    "metrics.alerts.enabled": True,
+}
+SAMPLES: dict[str, Any] = {
+    "replicas": 3,
+    "lease.durationSeconds": 30,
+    "periodSeconds": 60,
+    "image.repository": "mirror.test/operator",
+    "image.tag": "1",
+    "image.digest": DIGEST,
+    "image.pullPolicy": "Always",
+    "image.pullSecrets": [{"name": "registry"}],
+    "namespaces": ["orders"],
+    "crds.install": False,
+    "serviceAccount.create": False,
+    "serviceAccount.name": "somebody",
+    "serviceAccount.annotations": {"example.com/role": "operator"},
+    "aggregatedRoles.create": False,
+    "logFormat": "text",
+    "resources.requests": {"cpu": "1"},
+    "resources.limits": {"memory": "1Gi"},
+    "podDisruptionBudget.enabled": False,
+    "podDisruptionBudget.maxUnavailable": 2,
+    "topologySpread.topologyKey": "topology.kubernetes.io/zone",
+    "topologySpread.whenUnsatisfiable": "DoNotSchedule",
+    "networkPolicy.enabled": False,
+    "networkPolicy.metricsFrom": [{"namespaceSelector": {}}],
+    "networkPolicy.apiServer": [{"ipBlock": {"cidr": "10.0.0.0/8"}}],
+    "networkPolicy.apiServerPorts": [7443],
+    "networkPolicy.nats": [{"podSelector": {}}],
+    "networkPolicy.natsPorts": [4223],
+    "networkPolicy.extraEgress": [{"ports": [{"port": 3128}]}],
+    "metrics.interval": "1m",
+    "metrics.service.enabled": False,
+    "metrics.service.annotations": {"prometheus.io/scrape": "true"},
+    "metrics.serviceMonitor.enabled": False,
+    "metrics.serviceMonitor.labels": {"release": "prometheus"},
+    "metrics.podMonitor.enabled": False,
+    "metrics.podMonitor.labels": {"release": "prometheus"},
+    "metrics.alerts.enabled": False,
+    "metrics.alerts.labels": {"release": "prometheus"},
+    "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+    "extraVolumes": [{"name": "authorities", "configMap": {"name": "authorities"}}],
+    "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/ssl/certs"}],
+    "podAnnotations": {"example.com/team": "data"},
+    "podLabels": {"team": "data"},
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "dedicated", "operator": "Exists"}],
+    "affinity": {"nodeAffinity": {}},
+    "priorityClassName": "system-cluster-critical",
+    "commonLabels": {"team": "data"},
+    "extraManifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-more"}}],
+    "nameOverride": "pipe",
+    "fullnameOverride": "pipe",
+}
+"""Each value, and another one than it has."""
+NEEDS = {
+    "serviceAccount.create": ["serviceAccount.name"],
+    "podDisruptionBudget.maxUnavailable": ["replicas"],
+    "metrics.service.enabled": ["metrics.serviceMonitor.enabled"],
+}
+"""What else has to be set for a value to matter."""
+
+
+def setting(path: str, value: object) -> str:
+    return f"--set-json={path}={json.dumps(value)}"
+
+
+@cache
+def rendered(*changed: str) -> str:
+    values = ALL_ON | {path: SAMPLES[path] for path in changed}
+    return yaml.safe_dump(render(*(setting(path, value) for path, value in values.items())))
+
+
+def leaves(values: Object, prefix: str = "") -> Iterator[str]:
+    """Name each value that is set by itself: a map without anything in it is one, and so are quantities and labels."""
+    for key, value in values.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict) and value and path not in SAMPLES:
+            yield from leaves(value, f"{path}.")
+        else:
+            yield path
+
+
+def fields(schema: Object, prefix: str = "") -> Iterator[str]:
+    for key, described in schema["properties"].items():
+        resolved = resolve(described)
+        if "properties" in resolved:
+            yield from fields(resolved, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
+
+
+def parts(schema: Object) -> Iterator[Object]:
+    """Go over all that is described, whatever it is called."""
+    yield schema
+    for described in (*schema.get("properties", {}).values(), *schema.get("definitions", {}).values()):
+        yield from parts(described)
+    if isinstance(schema.get("items"), dict):
+        yield from parts(schema["items"])
+
+
+def resolve(described: Object) -> Object:
+    reference = described.get("$ref")
+    found = SCHEMA["definitions"][reference.rpartition("/")[2]] if reference else described
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("path", SAMPLES)
+def test_each_value_matters(path: str) -> None:
+    needed = NEEDS.get(path, [])
+    assert rendered(*needed, path) != rendered(*needed)
+
+
+def test_there_are_no_values_but_these() -> None:
+    assert set(leaves(DEFAULTS)) == set(SAMPLES)
+
+
+def test_the_schema_knows_each_value_and_no_others() -> None:
+    helms_own, of_pods = {"global"}, {"resources.claims"}
+    assert set(fields(SCHEMA)) - helms_own - of_pods == set(SAMPLES)
+
+
+def test_no_part_of_the_schema_lets_pass_what_it_does_not_know() -> None:
+    open_parts = [
+        part for part in parts(SCHEMA) if "properties" in part and part.get("additionalProperties") is not False
+    ]
+    assert open_parts == []
+
+
+def test_the_readme_names_each_value_and_what_it_is_if_nobody_sets_it() -> None:
+    told = {row.path: yaml.safe_load(row.default) for row in rows(VALUES.read_text()) if row.default}
+    assert set(told) == set(SAMPLES)
+    for path, default in told.items():
+        found: Any = DEFAULTS
+        for key in path.split("."):
+            found = found[key]
+        assert default == found, path
+
+
+def test_a_spread_can_be_left_to_the_cluster() -> None:
+    assert "topologySpreadConstraints" not in yaml.safe_dump(render("--set=topologySpread=null"))
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ("replicas=6", "maximum: got 6, want 5"),
+        ("lease.durationSeconds=1", "minimum: got 1, want 3"),
+        ("topologySpread.whenUnsatisfiable=Never", "value must be one of 'ScheduleAnyway', 'DoNotSchedule'"),
+        ("metrics.alerts.enabled=please", "got string, want boolean"),
+        ("networkPolicy.natsPorts[0]=0", "minimum: got 0, want 1"),
+        ("imgae.tag=1", "additional properties 'imgae' not allowed"),
+        ("logFormat=xml", "value must be one of 'json', 'text'"),
+        ("image.digest=latest", "does not match pattern"),
+        ("namespaces=orders", "got string, want array"),
+        ("crds.install=maybe", "got string, want boolean"),
+        ("serviceAccount.create=false", "name one that is there, in serviceAccount.name"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(value: str, complaint: str) -> None:
+    outcome = helm("template", str(CHART), f"--set={value}")
+    assert outcome.returncode != 0
+    assert re.search(re.escape(complaint), outcome.stderr), outcome.stderr
