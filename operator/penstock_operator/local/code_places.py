@@ -82,6 +82,8 @@ def means_nothing(spec: QueueGroupSpec, folder: Path) -> Iterator[str]:
         )
     if spec.template.model_fields_set:
         yield "spec.template means nothing on a laptop: workers are processes, not pods."
+    if spec.network.model_fields_set:
+        yield "spec.network means nothing on a laptop: workers go where the laptop can."
 
 
 async def environment(

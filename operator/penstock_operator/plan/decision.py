@@ -59,6 +59,9 @@ class ConditionType(StrEnum):
     DRIFTED = "Drifted"
     REACHABLE = "Reachable"
     WARNING = "Warning"
+    AVAILABLE = "Available"
+    SCALING = "Scaling"
+    CIRCUIT_OPEN = "CircuitOpen"
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,24 @@ class Reason(StrEnum):
     # it differs
     DRIFTED = "Drifted"
     MISSING = "Missing"
+    # a queue group works, or will in a moment
+    WORKING = "Working"
+    SCALED_TO_ZERO = "ScaledToZero"
+    SUSPENDED = "Suspended"
+    STARTING = "Starting"
+    ROLLING_OUT = "RollingOut"
+    # a queue group cannot have workers, or they cannot work
+    TEMPLATE_REFUSED = "TemplateRefused"
+    SECRET_ELSEWHERE = "SecretElsewhere"  # noqa: S105 - a reason, not a secret
+    NAME_TAKEN = "NameTaken"
+    PODS_REFUSED = "PodsRefused"
+    UNSCHEDULABLE = "Unschedulable"
+    IMAGE_NOT_PULLED = "ImageNotPulled"
+    CODE_NOT_FOUND = "CodeNotFound"
+    CODE_FAILED = "CodeFailed"
+    SPARK_FAILED = "SparkFailed"
+    CRASHING = "Crashing"
+    CIRCUIT_OPEN = "CircuitOpen"
     # the server cannot be asked
     CONNECTING = "Connecting"
     UNREACHABLE = "Unreachable"

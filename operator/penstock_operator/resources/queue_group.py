@@ -8,10 +8,11 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from penstock_operator.resources.conditions import Count, Status
+from penstock_operator.resources.conditions import Count, Status, Told
 from penstock_operator.resources.kind import AGE, READY, REASON, Column, Kind, Scale
 from penstock_operator.resources.part import Part, Rule
 from penstock_operator.resources.queue_group_handler import Handler, Spark
+from penstock_operator.resources.queue_group_network import Network
 from penstock_operator.resources.queue_group_scaling import MOST_WORKERS, Scaling, ScalingMode
 from penstock_operator.resources.queue_group_template import Template
 from penstock_operator.resources.queue_group_work import Batch, DeadLetter, Ordering, Retry
@@ -41,6 +42,8 @@ class QueueGroupSpec(Part):
     """With scaling.mode External: how many workers there shall be. /scale changes it."""
     suspend: bool = False
     """Whether the workers stop for as long as this is so: they finish what they hold, and pull no more."""
+    network: Network = Network()
+    """What the workers may reach."""
     template: Template = Template()
     """What the workers' pods shall have besides what Penstock gives them."""
 
@@ -65,6 +68,25 @@ class QueueGroupStatus(Status):
     """How many workers there are."""
     selector: Annotated[str, StringConstraints(max_length=1024)] | None = None
     """The labels that the workers' pods have; autoscalers read it."""
+    ready_replicas: Count | None = None
+    """How many workers can work: they pull, and have a Spark session."""
+    desired_replicas: Count | None = None
+    """How many workers there shall be."""
+    busy_replicas: Count | None = None
+    """How many workers have messages without a final answer."""
+    pending: Count | None = None
+    """How many messages the consumer has not delivered yet."""
+    ack_pending: Count | None = None
+    """How many messages it has delivered that have no final answer yet."""
+    held: Count | None = None
+    """How many of these the workers say they hold."""
+    batches: Count | None = None
+    """How many batches are with the workers' drivers."""
+    stopped_revision: Told | None = None
+    """The revision of the pods, as their label penstock.dev/revision has it, whose code cannot work: it is not started
+    again before something changes."""
+    image: Annotated[str, StringConstraints(max_length=512)] | None = None
+    """The image that the workers' drivers run."""
 
 
 QUEUE_GROUP = Kind(
@@ -77,7 +99,10 @@ QUEUE_GROUP = Kind(
     columns=(
         READY,
         REASON,
+        Column("Lag", ".status.pending", type="integer"),
+        Column("Busy", ".status.busyReplicas", type="integer"),
         Column("Workers", ".status.replicas", type="integer"),
+        Column("Desired", ".status.desiredReplicas", type="integer"),
         AGE,
         Column("Consumer", ".spec.consumerRef.name", priority=1),
         Column("Master", ".spec.spark.master", priority=1),

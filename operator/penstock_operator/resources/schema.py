@@ -78,6 +78,8 @@ def _in_dialect(node: Schema) -> Schema:
     if node.get("additionalProperties") is True:
         del node["additionalProperties"]
         node["x-kubernetes-preserve-unknown-fields"] = True
+    if node.get("properties") == {}:
+        del node["properties"]  # of a part that passes through as a whole
     if "const" in node:
         node["enum"] = [node.pop("const")]
     if node.get("type") == "integer":

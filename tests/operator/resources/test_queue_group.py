@@ -38,6 +38,7 @@ ENGINE = "Leave out image, command and args of the engine: they are Penstock's."
 PLACES = "The driver is one of the containers, and the engine one of the initContainers."
 VOLUMES = "Volumes whose names begin with penstock- are Penstock's own."
 MARKS = "Labels and annotations with penstock.dev/ are Penstock's, and none has more than 317 letters."
+EGRESS = "A rule of egress says to, or ports, or both; where all is allowed, leave out egress itself."
 
 
 def with_(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON is anything
@@ -95,6 +96,15 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     ),
     "scaling by others": with_(scaling={"mode": "External"}, replicas=3),
     "suspended": with_(suspend=True),
+    "workers that may go nowhere": with_(network={"egress": []}),
+    "workers that may go to a store": with_(
+        network={
+            "egress": [
+                {"to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}], "ports": [{"port": 443}]},
+                {"to": [{"podSelector": {"matchLabels": {"app": "store"}}, "namespaceSelector": {}}]},
+            ]
+        }
+    ),
     "a template": with_(
         template={
             "metadata": {"labels": {"team": "orders"}, "annotations": {"example.com/note": "a b"}},
@@ -152,6 +162,7 @@ BREAKING_A_RULE: dict[str, tuple[dict[str, Any], str]] = {
     "another engine": (with_pod(initContainers=[{"name": "engine", "command": ["sleep"]}]), ENGINE),
     "a second engine": (with_pod(containers=[{"name": "engine"}]), PLACES),
     "our volume": (with_pod(volumes=[{"name": "penstock-socket", "emptyDir": {}}]), VOLUMES),
+    "a way to anywhere": (with_(network={"egress": [{}]}), EGRESS),
     "our label": (with_(template={"metadata": {"labels": {"penstock.dev/queue-group": "a"}}}), MARKS),
 }
 
@@ -170,6 +181,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "too many workers": with_(scaling={"maxReplicas": 1001}),
     "no batches": with_(batch={"inFlight": 0}),
     "a variable twice": with_env({"name": "A", "value": "1"}, {"name": "A", "value": "2"}),
+    "a way in": with_(network={"ingress": []}),
     "an image with a blank": with_(handler={"entrypoint": "etl:process", "image": "example/etl: 1.4"}),
     "a container without a name": with_pod(containers=[{"image": "example/proxy"}]),
 }

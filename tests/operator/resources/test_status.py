@@ -23,6 +23,10 @@ SPECS: dict[str, Json] = {
     "Connection": {"servers": ["nats://nats:4222"]},
     "Stream": {"connectionRef": {"name": "nats"}, "subjects": ["orders.>"]},
     "Consumer": {"streamRef": {"name": "orders"}},
+    "QueueGroup": {
+        "consumerRef": {"name": "etl"},
+        "handler": {"entrypoint": "etl:process", "configMapRef": {"name": "code"}},
+    },
 }
 FACTS: dict[str, Json] = {
     "Connection": {
@@ -72,11 +76,25 @@ FACTS: dict[str, Json] = {
         "currentReplicas": 3,
         "createdAt": NOON,
     },
+    "QueueGroup": {
+        "replicas": 5,
+        "selector": "penstock.dev/queue-group=etl",
+        "readyReplicas": 3,
+        "desiredReplicas": 4,
+        "busyReplicas": 2,
+        "pending": 48210,
+        "ackPending": 900,
+        "held": 800,
+        "batches": 2,
+        "stoppedRevision": "0123456789abcdef",
+        "image": "example/etl:1.4",
+    },
 }
 SHOWN = {
     "Connection": ["READY True", "REASON InSync", "SERVER n1", "VERSION 2.15.1"],
     "Stream": ["READY True", "REASON InSync", "STREAM ORDERS", "MESSAGES 7"],
     "Consumer": ["READY True", "REASON InSync", "STREAM ORDERS", "CONSUMER etl", "PENDING 5", "ACK-PENDING 2"],
+    "QueueGroup": ["READY True", "REASON InSync", "LAG 48210", "BUSY 2", "WORKERS 5", "DESIRED 4"],
 }
 with_facts = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.name in FACTS], ids=lambda kind: kind.name)
 

@@ -1,0 +1,97 @@
+"""The two containers of a worker: the engine, a sidecar that starts first and ends last, and the driver.
+
+Knows their programs, probes, variables and what they ask of a node by default. Does not know their volumes (files.py).
+"""
+
+from typing import Any
+
+from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.workload import naming
+from penstock_operator.plan.workload.equipment import Equipment
+from penstock_operator.plan.workload.spark import Needs, driver_ports
+from penstock_operator.resources import QueueGroupSpec
+from penstock_operator.resources.queue_group_handler import Variable
+from penstock_operator.resources.queue_group_template import DRIVER, ENGINE
+
+Json = dict[str, Any]
+ENGINE_RESOURCES: Json = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
+DRIVER_RESOURCES: Json = {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}
+"""No limit of CPU: what is throttled holds messages for longer than it needs to."""
+RESTRICTED: Json = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+}
+FILE = f"{naming.SETTINGS_FOLDER}/{naming.SETTINGS_FILE}"
+POD_NAME = "PENSTOCK_POD_NAME"
+
+
+def engine(equipment: Equipment, mounts: list[Json]) -> Json:
+    """Return the engine. No startup probe: the driver starts once the engine runs, and not later."""
+    return {
+        "name": ENGINE,
+        "image": equipment.worker_image,
+        "imagePullPolicy": equipment.pull_policy,
+        "restartPolicy": "Always",
+        "args": ["python", "-m", "penstock_worker.engine", "--settings", FILE, "--worker", f"$({POD_NAME})"],
+        "env": _own_env(),
+        "ports": [{"name": naming.METRICS, "containerPort": naming.METRICS_PORT, "protocol": "TCP"}],
+        "livenessProbe": {**_probe("/healthz", 10), "initialDelaySeconds": 10, "failureThreshold": 3},
+        "readinessProbe": {**_probe("/readyz", 3), "failureThreshold": 2},
+        **_what_both_have(mounts, ENGINE_RESOURCES),
+    }
+
+
+def driver(group: Identity, spec: QueueGroupSpec, equipment: Equipment, needs: Needs, mounts: list[Json]) -> Json:
+    """Return the driver. The user's own image is pulled as Kubernetes does by default, which depends on its tag."""
+    image = spec.handler.image or equipment.worker_image
+    theirs = [_variable(variable) for variable in spec.handler.env]
+    ours = [
+        {"name": "PENSTOCK_IMAGE", "value": image},
+        {"name": "PENSTOCK_GROUP", "value": naming.label_of(group.name)},
+    ]
+    return {
+        "name": DRIVER,
+        "image": image,
+        **({} if spec.handler.image else {"imagePullPolicy": equipment.pull_policy}),
+        "args": ["python", "-m", "penstock_worker.driver.main", "--settings", FILE],
+        "workingDir": naming.WORKING_FOLDER,
+        "env": [*_own_env(), *ours, *theirs],
+        **({"ports": _called_back_at(spec)} if needs.makes_pods else {}),
+        **_what_both_have(mounts, DRIVER_RESOURCES),
+    }
+
+
+def _what_both_have(mounts: list[Json], resources: Json) -> Json:
+    return {
+        "resources": resources,
+        "securityContext": RESTRICTED,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": mounts,
+    }
+
+
+def _own_env() -> list[Json]:
+    fields = {POD_NAME: "metadata.name", "PENSTOCK_POD_IP": "status.podIP", "PENSTOCK_NAMESPACE": "metadata.namespace"}
+    return [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()]
+
+
+def _probe(path: str, period_seconds: int) -> Json:
+    return {
+        "httpGet": {"path": path, "port": naming.METRICS},
+        "periodSeconds": period_seconds,
+        "timeoutSeconds": 5,
+    }
+
+
+def _variable(variable: Variable) -> Json:
+    """Return a variable as a pod has it; what is false by default is left out."""
+    return variable.model_dump(by_alias=True, mode="json", exclude_defaults=True)
+
+
+def _called_back_at(spec: QueueGroupSpec) -> list[Json]:
+    names = ("driver-rpc", "blockmanager")
+    return [
+        {"name": name, "containerPort": port, "protocol": "TCP"}
+        for name, port in zip(names, driver_ports(spec.spark), strict=True)
+    ]

@@ -1,0 +1,250 @@
+"""What is applied for a queue group: what is in it, what a change of the group changes in it, and what is refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+from penstock_operator.plan.reasons import Reason
+from penstock_operator.plan.surroundings import Waiting
+from penstock_operator.plan.workload import Code, Equipment, code_print
+from penstock_operator.plan.workload.naming import label_of
+from penstock_worker.policy.telling import read_settings
+from tests.operator.plan.workload.workloads import (
+    CONNECTION,
+    GROUP,
+    HANDLER,
+    asked,
+    container,
+    declared,
+    group,
+    made,
+    named,
+    objects,
+    pod_of,
+    refused,
+    with_master,
+)
+
+Json = dict[str, Any]
+SECRET_AUTH: Json = {**CONNECTION, "auth": {"userPasswordSecretRef": {"name": "nats.user"}}}
+IMAGE: Json = {"entrypoint": "etl:process", "image": "example/etl:1.4"}
+
+
+def settings(of: Any) -> Any:  # noqa: ANN401 - a workload, and the worker's settings
+    annotations = of.deployment["spec"]["template"]["metadata"]["annotations"]
+    return read_settings(annotations["penstock.dev/settings"])
+
+
+# What is in it
+
+
+def test_replicas_are_nobodys_but_the_scalers() -> None:
+    assert "replicas" not in made(group()).deployment["spec"]
+
+
+def test_all_objects_are_the_groups_and_go_with_it() -> None:
+    for manifest in objects(made(group())):
+        metadata = manifest["metadata"]
+        assert (metadata["name"], metadata["namespace"]) == ("etl", "shop")
+        [owner] = metadata["ownerReferences"]
+        assert (owner["kind"], owner["name"], owner["uid"]) == ("QueueGroup", "etl", "uid-of-etl")
+        assert (owner["controller"], owner["blockOwnerDeletion"]) == (True, False)
+        assert metadata["labels"]["penstock.dev/queue-group"] == "etl"
+
+
+def test_one_label_alone_chooses_the_pods() -> None:
+    found = made(group())
+    assert found.selector == "penstock.dev/queue-group=etl"
+    assert found.deployment["spec"]["selector"] == {"matchLabels": {"penstock.dev/queue-group": "etl"}}
+
+
+def test_a_name_that_is_too_long_for_a_label_is_cut_and_stays_its_own() -> None:
+    names = [f"{'a' * 60}.{last}" * 2 for last in ("b", "c")]
+    labels = [label_of(name) for name in names]
+    assert len({*labels}) == 2
+    assert all(len(label) <= 63 and label[0].isalnum() and label[-1].isalnum() for label in labels)
+    assert made(group(names[0])).selector == f"penstock.dev/queue-group={labels[0]}"
+
+
+def test_the_settings_are_those_that_a_worker_reads() -> None:
+    told = settings(made(group(batch={"deadline": "90s"})))
+    assert (told.engine.group, told.engine.worker, told.engine.probes) == ("shop/etl", "", ":8081")
+    assert (told.driver.python_path, told.socket) == (("/opt/penstock-code",), "/run/penstock/driver.sock")
+    assert told.connection.servers == ("nats://nats.nats:4222",)
+
+
+def test_a_pod_is_given_the_time_of_a_batch_to_end_and_its_engine_a_little_less() -> None:
+    found = made(group(batch={"deadline": "90s"}))
+    assert pod_of(found)["spec"]["terminationGracePeriodSeconds"] == 120
+    assert settings(found).engine.grace_seconds == 105
+    shorter = made(group(template={"spec": {"terminationGracePeriodSeconds": 10}}))
+    assert pod_of(shorter)["spec"]["terminationGracePeriodSeconds"] == 10
+    assert settings(shorter).engine.grace_seconds == 1
+
+
+def test_secrets_of_the_connection_are_the_engines_alone() -> None:
+    found = made(group(), declared("Connection", "nats", SECRET_AUTH))
+    [source] = named(pod_of(found)["spec"]["volumes"], "penstock-secrets")["projected"]["sources"]
+    assert source["secret"] == {
+        "name": "nats.user",
+        "items": [
+            {"key": "password", "path": "nats.user/password"},
+            {"key": "username", "path": "nats.user/username"},
+        ],
+    }
+    mounts = {name: container(found, name)["volumeMounts"] for name in ("engine", "driver")}
+    assert "penstock-secrets" in [mount["name"] for mount in mounts["engine"]]
+    assert "penstock-secrets" not in [mount["name"] for mount in mounts["driver"]]
+    [mount] = [mount for mount in mounts["engine"] if mount["name"] == "penstock-secrets"]
+    assert settings(found).connection.user_file == f"{mount['mountPath']}/nats.user/username"
+
+
+def test_the_token_for_spark_is_the_drivers_alone() -> None:
+    found = made(with_master("sc://connect:15002"))
+    assert "penstock-token" not in [mount["name"] for mount in container(found, "engine")["volumeMounts"]]
+    [mount] = [mount for mount in container(found, "driver")["volumeMounts"] if mount["name"] == "penstock-token"]
+    assert settings(found).driver.token_file == f"{mount['mountPath']}/spark/token"
+
+
+def test_only_a_driver_that_makes_pods_is_given_a_token_for_the_api_server() -> None:
+    found = made(with_master("k8s://https://kubernetes.default.svc"))
+    assert "penstock-api" in [mount["name"] for mount in container(found, "driver")["volumeMounts"]]
+    assert "penstock-api" not in [mount["name"] for mount in container(found, "engine")["volumeMounts"]]
+    assert [port["containerPort"] for port in container(found, "driver")["ports"]] == [7078, 7079]
+    for other in ("local[*]", "sc://connect", "spark://spark"):
+        pod = pod_of(made(with_master(other)))["spec"]
+        assert pod["automountServiceAccountToken"] is False
+        assert "penstock-api" not in [volume["name"] for volume in pod["volumes"]]
+
+
+def test_the_code_is_in_a_config_map_or_in_the_image() -> None:
+    mounted = made(group())
+    assert container(mounted, "driver")["image"] == "example/worker:1"
+    assert named(pod_of(mounted)["spec"]["volumes"], "penstock-code")["configMap"] == {"name": "code"}
+    built = made(group(handler=IMAGE))
+    assert container(built, "driver")["image"] == "example/etl:1.4"
+    assert container(built, "engine")["image"] == "example/worker:1"
+    assert settings(built).driver.python_path == ()
+    assert "imagePullPolicy" not in container(built, "driver")
+
+
+def test_variables_of_the_code_are_as_a_pod_has_them() -> None:
+    of_secret = {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+    may_miss = {"name": "MAY", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k", "optional": True}}}
+    env = [{"name": "PLAIN", "value": "1"}, of_secret, may_miss]
+    assert container(made(group(handler={**HANDLER, "env": env})), "driver")["env"][-3:] == env
+
+
+def test_what_the_operator_was_told_is_in_all_pods() -> None:
+    told = Equipment(worker_image="example/worker:2", pull_policy="Always", pull_secrets=("registry",))
+    found = made(group(), equipment=told)
+    engine = container(found, "engine")
+    assert (engine["image"], engine["imagePullPolicy"]) == ("example/worker:2", "Always")
+    assert pod_of(found)["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+
+
+# What a change of the group changes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scaling": {"minReplicas": 3, "maxReplicas": 7, "targetDrain": "2m"}},
+        {"scaling": {"mode": "External"}, "replicas": 4},
+        {"suspend": True},
+        {"network": {"egress": []}},
+    ],
+)
+def test_what_is_not_about_a_worker_starts_none_anew(change: Json) -> None:
+    assert made(group(**change)).print == made(group()).print
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"batch": {"maxMessages": 7}},
+        {"spark": {"master": "local[2]"}},
+        {"handler": IMAGE},
+        {"handler": {**HANDLER, "env": [{"name": "A", "value": "1"}]}},
+        {"retry": {"maxAttempts": 2}},
+        {"template": {"spec": {"nodeSelector": {"disk": "fast"}}}},
+        {"template": {"metadata": {"labels": {"team": "etl"}}}},
+    ],
+)
+def test_what_a_worker_would_do_otherwise_starts_all_anew(change: Json) -> None:
+    assert made(group(**change)).print != made(group()).print
+
+
+def test_a_change_of_the_code_starts_all_anew() -> None:
+    before, after = (asked(group(), code=Code("code", code_print({"etl.py": text}, {}))) for text in ("1", "2"))
+    assert not isinstance(before, Waiting)
+    assert not isinstance(after, Waiting)
+    assert before.print != after.print
+
+
+def test_a_new_value_of_the_annotation_starts_all_anew() -> None:
+    once, twice = (declared("QueueGroup", "etl", GROUP, annotations={"penstock.dev/restart": at}) for at in "12")
+    assert len({made(each).print for each in (group(), once, twice)}) == 3
+
+
+def test_an_object_that_becomes_another_says_so() -> None:
+    before, after = made(group()), made(group(network={"egress": []}))
+    marks = [
+        [each["metadata"]["annotations"]["penstock.dev/applied"] for each in objects(found)]
+        for found in (before, after)
+    ]
+    assert [was == becomes for was, becomes in zip(*marks, strict=True)] == [True, True, False]
+
+
+# What is refused
+
+
+def test_code_that_is_not_there_is_waited_for() -> None:
+    found = asked(group(), code=None)
+    assert isinstance(found, Waiting)
+    assert found.reason is Reason.CODE_NOT_FOUND
+    assert "no ConfigMap shop/code" in found.message
+
+
+def test_secrets_of_another_namespace_cannot_be_had() -> None:
+    found = refused(group(), declared("Connection", "nats", SECRET_AUTH, "infra"))
+    assert found.reason is Reason.SECRET_ELSEWHERE
+    assert made(group(), declared("Connection", "nats", CONNECTION, "infra")).others
+
+
+def test_executors_as_pods_need_a_service_account() -> None:
+    found = refused(group(spark={"master": "k8s://https://kubernetes.default.svc"}))
+    assert found.reason is Reason.INVALID
+    assert "serviceAccountName" in found.message
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ({"hostNetwork": True}, "hostNetwork must not be true"),
+        ({"containers": [{"name": "driver", "securityContext": {"privileged": True}}]}, "containers[driver]"),
+        ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, "volumes[v] must not be a hostPath"),
+        ({"containers": [{"name": "driver", "$patch": "delete"}]}, "must keep driver"),
+        ({"initContainers": [{"name": "engine", "volumeMounts": [{"$patch": "replace"}]}]}, "must keep what"),
+        ({"initContainers": [{"name": "engine", "restartPolicy": None}]}, "must keep engine"),
+        ({"volumes": [{"name": "v", "$patch": "replace"}]}, "must keep those"),
+        ({"$retainKeys": ["containers"]}, "only $patch is taken"),
+    ],
+)
+def test_a_template_that_asks_for_too_much_is_refused_with_the_field(template: Json, said: str) -> None:
+    found = refused(group(template={"spec": template}))
+    assert found.reason is Reason.TEMPLATE_REFUSED
+    assert said in found.message
+
+
+def test_settings_that_no_pod_can_be_told_are_refused() -> None:
+    conf = {f"spark.much.{number}": "x" * 4000 for number in range(60)}
+    found = refused(group(spark={"conf": conf}))
+    assert (found.reason, "KiB" in found.message) == (Reason.INVALID, True)
+
+
+def test_a_print_is_of_what_is_said_and_not_of_how_it_is_ordered() -> None:
+    one, other = ({"a": "1", "b": "2"}, json.loads('{"b": "2", "a": "1"}'))
+    assert code_print(one, {}) == code_print(other, {})
+    assert code_print({"a": "1"}, {}) != code_print({}, {"a": "1"})
