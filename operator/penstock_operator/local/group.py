@@ -20,7 +20,7 @@ from penstock_operator.local.contact import Contact
 from penstock_operator.local.hindrance import Standstill
 from penstock_operator.local.snapshot import GroupShown, Level, Phase, WorkersShown
 from penstock_operator.local.state import GroupFolder, GroupRecord
-from penstock_operator.local.tally import Tally
+from penstock_operator.plan.scaling.tally import Tally
 from penstock_operator.local.worker import Worker
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.group_limits import group_limits

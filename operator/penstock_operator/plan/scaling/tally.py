@@ -1,15 +1,15 @@
 """What a queue group's workers have done, added up over workers that come and go and engines that start anew.
 
-Pure: statuses as the micro service tells them come in, with a time. Knows that a worker counts from its own start.
-Does not ask anybody.
+Pure: statuses as the micro service tells them come in, with a time. Knows that a worker counts from its own start, and
+that one which tells of less than before has started anew. Does not ask anybody.
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock_operator.plan.scaling import NO_WORK_YET, Work
+from penstock_operator.plan.scaling.service import NO_WORK_YET, Work
 
 RATE_SECONDS = 5.0
 """Over what time a rate is the mean."""
@@ -43,10 +43,16 @@ class Tally:
     def hear(self, worker: str, status: Status) -> None:
         """Add what a worker has done since it was heard last."""
         before = self._last.get(worker, {})
+        if _is_less(status, before):
+            before = {}
         self._last[worker] = status
         self.verdicts.update(_more(status, before, "verdicts"))
         self.answered.update(_more(status, before, "answered"))
         self.work += _work(_more(status, before, "work"))
+
+    def forget(self, staying: Collection[str]) -> None:
+        """Keep in mind these workers only: others are gone, and what they have done is added up already."""
+        self._last = {worker: status for worker, status in self._last.items() if worker in staying}
 
     def tick(self, now: float, seconds: float) -> None:
         """Let time pass."""
@@ -62,6 +68,15 @@ class Tally:
             return 0.0
         (began, before), (ended, after) = self._settled[0], self._settled[-1]
         return (after - before) / (ended - began) if ended > began else 0.0
+
+
+def _is_less(status: Status, before: Status) -> bool:
+    """Tell whether a worker counts fewer batches than it did: then it counts from nothing again."""
+    return _runs(status) < _runs(before)
+
+
+def _runs(status: Status) -> int:
+    return sum((status.get("verdicts") or {}).values())
 
 
 def _more(status: Status, before: Status, name: str) -> dict[str, Any]:

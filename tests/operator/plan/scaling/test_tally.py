@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from penstock_operator.local.tally import Tally
 from penstock_operator.plan.scaling import Work
+from penstock_operator.plan.scaling.tally import Tally
 
 
 def status(batches: int, acked: int) -> dict[str, Any]:
@@ -27,6 +27,21 @@ def test_workers_are_added_and_one_that_starts_anew_counts_from_nothing() -> Non
     tally.began("a")
     tally.hear("a", status(2, 5))
     assert (tally.verdicts["ok"], tally.settled) == (5, 35)
+
+
+def test_a_worker_that_counts_less_than_before_has_begun_anew() -> None:
+    tally = Tally()
+    tally.hear("a", status(7, 70))
+    tally.hear("a", status(2, 5))
+    assert (tally.verdicts["ok"], tally.settled) == (9, 75)
+
+
+def test_one_that_is_forgotten_and_comes_again_counts_from_nothing() -> None:
+    tally = Tally()
+    tally.hear("a", status(2, 20))
+    tally.forget(["b"])
+    tally.hear("a", status(3, 30))
+    assert (tally.verdicts["ok"], tally.settled) == (5, 50)
 
 
 def test_only_final_answers_count_as_settled() -> None:
