@@ -16,7 +16,8 @@ ROW = re.compile(r"^\| `(penstock_\w+)` (\*?) ?\| ([\w, ]*?) ?\|", re.MULTILINE)
 
 def families(leadership: Leadership) -> dict[str, Metric]:
     consumer = declared("Consumer", "etl", "True", pending=1, ackPending=1)
-    work = AtWork(consumer, declared("Connection", "nats"), links={"nats": Connecting()})
+    group = declared("QueueGroup", "etl", "True", replicas=1)
+    work = AtWork(consumer, group, declared("Connection", "nats"), links={"nats": Connecting()})
     metrics = Metrics()
     metrics.reconciled("Stream", Outcome.DONE, 1)
     metrics.asked_kubernetes("GET", "200")

@@ -7,11 +7,11 @@ the lag has a series for each consumer, as people scale and alert by it. Knows p
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata
-from typing import Protocol
+from typing import Any, Protocol
 
 import prometheus_client
 from prometheus_client import CollectorRegistry, Histogram
@@ -23,11 +23,19 @@ from penstock_operator.plan.connections import Connected, LinkState
 from penstock_operator.plan.decision import ConditionType
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.verdicts import TRUE, UNKNOWN
-from penstock_operator.resources import CONNECTION, CONSUMER, STREAM
+from penstock_operator.resources import CONNECTION, CONSUMER, QUEUE_GROUP, STREAM
 from penstock_operator.services.leading import Clock, Leadership
 
 SECONDS_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """From one request to a server nearby to several that take their whole deadline."""
+
+WORKER_STATES = {
+    "desired": "desiredReplicas",
+    "actual": "replicas",
+    "ready": "readyReplicas",
+    "busy": "busyReplicas",
+}
+"""What is told of a group's workers, and where it stands in its status."""
 
 
 class Outcome(StrEnum):
@@ -159,6 +167,9 @@ class Gauges:
         yield _lag("penstock_consumer_pending", "Messages that were not delivered yet.", consumers, "pending")
         meaning = "Messages that were delivered and are not acknowledged."
         yield _lag("penstock_consumer_ack_pending", meaning, consumers, "ackPending")
+        groups = [declared for declared in everything if declared.identity.kind == QUEUE_GROUP.name]
+        yield _workers(groups)
+        yield _ready(groups)
 
     def _links(self, everything: Iterable[Declared]) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
@@ -200,9 +211,40 @@ def _drifted(everything: Iterable[Declared]) -> GaugeMetricFamily:
     return family
 
 
+def _workers(groups: Iterable[Declared]) -> GaugeMetricFamily:
+    """Count each group's workers: those that there are to be, those that there are, and of these who works."""
+    family = GaugeMetricFamily(
+        "penstock_queue_group_workers", "Workers of a queue group.", labels=["namespace", "name", "state"]
+    )
+    for declared in groups:
+        for state, name in WORKER_STATES.items():
+            value = declared.status.get(name)
+            if value is not None:
+                family.add_metric([declared.identity.namespace, declared.identity.name, state], value)
+    return family
+
+
+def _ready(groups: Iterable[Declared]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(
+        "penstock_queue_group_ready",
+        "1 while a queue group works as declared, also without a worker if there is nothing to do; else 0.",
+        labels=["namespace", "name", "reason"],
+    )
+    for declared in groups:
+        identity, ready = declared.identity, _condition(declared, ConditionType.READY)
+        family.add_metric(
+            [identity.namespace, identity.name, str(ready.get("reason", ""))], float(ready.get("status") == TRUE)
+        )
+    return family
+
+
 def _said(declared: Declared, condition: ConditionType) -> str:
+    return str(_condition(declared, condition).get("status", UNKNOWN))
+
+
+def _condition(declared: Declared, condition: ConditionType) -> Mapping[str, Any]:
     conditions = declared.status.get("conditions") or ()
-    return next((str(said["status"]) for said in conditions if said["type"] == condition), UNKNOWN)
+    return next((said for said in conditions if said["type"] == condition), {})
 
 
 def _lag(name: str, meaning: str, consumers: Iterable[Declared], field: str) -> GaugeMetricFamily:

@@ -148,3 +148,17 @@ def test_two_operators_in_one_process_do_not_count_for_each_other() -> None:
     first, second = Metrics(), Metrics()
     first.asked_nats("observe", "ok")
     assert samples(second, "penstock_nats_requests_total") == []
+
+
+def test_a_group_tells_how_many_workers_it_has_and_is_to_have_and_whether_it_works() -> None:
+    group = declared("QueueGroup", "etl", "True", replicas=2, readyReplicas=1, desiredReplicas=3, busyReplicas=0)
+    metrics = watching(AtWork(group))
+    told = {labels["state"]: value for labels, value in samples(metrics, "penstock_queue_group_workers")}
+    assert told == {"desired": 3, "actual": 2, "ready": 1, "busy": 0}
+    assert samples(metrics, "penstock_queue_group_ready") == [({"namespace": "a", "name": "etl", "reason": ""}, 1)]
+
+
+def test_a_group_that_nobody_has_looked_at_has_no_numbers_and_is_not_ready() -> None:
+    metrics = watching(AtWork(declared("QueueGroup", "etl")))
+    assert samples(metrics, "penstock_queue_group_workers") == []
+    assert [value for _, value in samples(metrics, "penstock_queue_group_ready")] == [0]
