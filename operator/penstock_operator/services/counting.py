@@ -9,12 +9,13 @@ from penstock_operator.plan.decision import Action, Failure
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.surroundings import Observed, Place, Present, Unknown
 from penstock_operator.resources.connection import ConnectionSpec
-from penstock_operator.services.links import Link, Links, RelayedLink, Secrets, Wanted
+from penstock_operator.services.links import Counters, Link, Links, RelayedLink, Secrets, Wanted
 from penstock_operator.services.metrics import Metrics
 
 OK = "ok"
 OBSERVE = "observe"
 READ = "read"
+COUNT = "count"
 
 
 class CountedLinks(Links):
@@ -72,6 +73,12 @@ class CountedLink(RelayedLink):
             if isinstance(observed, Unknown):
                 self._count(READ, observed)
             yield place, observed
+
+    @override
+    async def counters(self, place: Place) -> Counters | Unknown:
+        counters = await self._link.counters(place)
+        self._count(COUNT, counters)
+        return counters
 
     def _count(self, operation: str, outcome: object) -> None:
         if not isinstance(outcome, Failure | Unknown):

@@ -4,8 +4,9 @@ Knows what is asked of links, and of whoever keeps them; services.nats is who do
 Secrets come from (home.py), nor what is decided (plan).
 """
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from typing_extensions import override
 
@@ -13,7 +14,7 @@ from penstock_jetstream.config import Facts
 from penstock_operator.plan.connections import LinkState
 from penstock_operator.plan.decision import Action, Failure
 from penstock_operator.plan.declared import Identity
-from penstock_operator.plan.surroundings import Observed, Place, Present
+from penstock_operator.plan.surroundings import Observed, Place, Present, Unknown
 from penstock_operator.resources.connection import ConnectionSpec
 
 Secrets = Mapping[str, Mapping[str, bytes] | None]
@@ -21,6 +22,21 @@ Secrets = Mapping[str, Mapping[str, bytes] | None]
 
 Wanted = Mapping[str, frozenset[str]]
 """Streams by name, and of each the consumers that are wanted, too."""
+
+
+WorkerStatus = Mapping[str, Any]
+"""What a worker of a queue group says of itself, in its own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """How far a consumer is, as its leader counts."""
+
+    pending: int
+    ack_pending: int
+    delivered: int
+    """How many deliveries there were, ever."""
+    is_paused: bool = False
 
 
 class Link(Protocol):
@@ -42,6 +58,15 @@ class Link(Protocol):
 
     def read_all(self, wanted: Wanted) -> AsyncIterator[tuple[Place, Observed]]:
         """Read these streams and consumers in as few requests as possible. Each is told exactly once."""
+
+    async def counters(self, place: Place) -> Counters | Unknown:
+        """Ask how far a consumer is."""
+
+    async def workers(self, group: str, expected: int) -> Sequence[WorkerStatus]:
+        """Ask the workers of a group how they stand; return once so many have said, or no more do."""
+
+    async def tell_worker(self, group: str, worker: str, order: str) -> bool:
+        """Give a worker an order, and return whether it has heard it."""
 
 
 class RelayedLink(Link):
@@ -71,6 +96,18 @@ class RelayedLink(Link):
     @override
     def read_all(self, wanted: Wanted) -> AsyncIterator[tuple[Place, Observed]]:
         return self._link.read_all(wanted)
+
+    @override
+    async def counters(self, place: Place) -> Counters | Unknown:
+        return await self._link.counters(place)
+
+    @override
+    async def workers(self, group: str, expected: int) -> Sequence[WorkerStatus]:
+        return await self._link.workers(group, expected)
+
+    @override
+    async def tell_worker(self, group: str, worker: str, order: str) -> bool:
+        return await self._link.tell_worker(group, worker, order)
 
 
 class Links(Protocol):

@@ -4,7 +4,7 @@ Knows which requests answer a question or carry out an action, and that an answe
 done again. Does not decide anything (plan), or keep the connection alive (session.py).
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -16,8 +16,9 @@ from penstock_jetstream.config import CONSUMER, STREAM, Facts, Table, diff, vali
 from penstock_jetstream.errors import ConflictError, ErrorCode, JetStreamError, MissingError
 from penstock_operator.plan.decision import Action, Create, Delete, Failure, Pause, Recreate, Update
 from penstock_operator.plan.reasons import Reason
-from penstock_operator.plan.surroundings import Observed, Place, Present
-from penstock_operator.services.links import Link, Wanted
+from penstock_operator.plan.surroundings import Missing, Observed, Place, Present, Unknown
+from penstock_operator.services.links import Counters, Link, Wanted, WorkerStatus
+from penstock_operator.services.nats import workers
 from penstock_operator.services.nats.account import Account
 from penstock_operator.services.nats.failures import failure, unseen
 from penstock_operator.services.nats.notices import Deed, Notices
@@ -72,6 +73,30 @@ class JetStreamLink(Link):
                     return self._too_new(place, action.config) or await self._make(place, action)
         except JetStreamError as problem:
             return failure(problem)
+
+    @override
+    async def counters(self, place: Place) -> Counters | Unknown:
+        try:
+            info = await self._jetstream.consumers.info(place.stream, place.consumer)
+        except JetStreamError as problem:
+            return _unknown(place, unseen(problem, consumer=True))
+        return Counters(
+            info.num_pending, info.num_ack_pending, info.delivered.consumer_sequence, is_paused=info.pause.is_paused
+        )
+
+    @override
+    async def workers(self, group: str, expected: int) -> Sequence[WorkerStatus]:
+        try:
+            return await workers.statuses(self._jetstream.connection, group, expected=expected)
+        except JetStreamError:
+            return ()  # nobody can be heard
+
+    @override
+    async def tell_worker(self, group: str, worker: str, order: str) -> bool:
+        try:
+            return await workers.order_one(self._jetstream.connection, group, worker, order)
+        except JetStreamError:
+            return False
 
     async def _make(self, place: Place, action: Create | Update | Recreate) -> Present | Failure:
         if isinstance(action, Update):
@@ -134,3 +159,10 @@ class JetStreamLink(Link):
 
 def _table(place: Place) -> Table:
     return CONSUMER if place.consumer else STREAM
+
+
+def _unknown(place: Place, seen: Missing | Unknown) -> Unknown:
+    """Say why it is not known how far a consumer is: also one that is not there has no number."""
+    if isinstance(seen, Unknown):
+        return seen
+    return Unknown(Reason.MISSING, f"There is no consumer {place.consumer} in stream {place.stream}.")

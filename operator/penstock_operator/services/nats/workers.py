@@ -27,9 +27,10 @@ def subject_of(group: str, endpoint: str, *, worker: str | None = None) -> str:
     return ".".join((PREFIX, as_token(group), *([] if worker is None else [as_token(worker)]), endpoint))
 
 
-async def statuses(connection: Connection, group: str) -> list[Status]:
-    """Return what each worker says of itself, in the order of their names."""
-    return sorted(await _ask(connection, subject_of(group, "status")), key=lambda each: str(each.get("worker")))
+async def statuses(connection: Connection, group: str, *, expected: int | None = None) -> list[Status]:
+    """Return what each worker says of itself, in the order of their names; once so many have said it, if that is known."""
+    found = await _ask(connection, subject_of(group, "status"), expected)
+    return sorted(found, key=lambda each: str(each.get("worker")))
 
 
 async def order(connection: Connection, group: str, endpoint: str) -> int:
@@ -37,7 +38,12 @@ async def order(connection: Connection, group: str, endpoint: str) -> int:
     return len(await _ask(connection, subject_of(group, endpoint)))
 
 
-async def _ask(connection: Connection, subject: str) -> list[Status]:
+async def order_one(connection: Connection, group: str, worker: str, endpoint: str) -> bool:
+    """Tell one worker of a group to do something, and return whether it has heard it."""
+    return bool(await _ask(connection, subject_of(group, endpoint, worker=worker), 1))
+
+
+async def _ask(connection: Connection, subject: str, expected: int | None = None) -> list[Status]:
     answers: asyncio.Queue[bytes | None] = asyncio.Queue()
 
     def hear(_subject: bytes, _reply: bytes, header: bytes, payload: bytes) -> None:
@@ -47,15 +53,15 @@ async def _ask(connection: Connection, subject: str) -> list[Status]:
     subscription = connection.subscribe(inbox, hear)
     try:
         connection.publish(subject, reply=inbox)
-        return [json.loads(answer) for answer in await _gathered(answers)]
+        return [json.loads(answer) for answer in await _gathered(answers, expected)]
     finally:
         subscription.unsubscribe()
 
 
-async def _gathered(answers: "asyncio.Queue[bytes | None]") -> list[bytes]:
-    """Wait for answers until no more come, or the server says that nobody listens."""
+async def _gathered(answers: "asyncio.Queue[bytes | None]", expected: int | None) -> list[bytes]:
+    """Wait for answers until no more come, or as many have come as can, or the server says that nobody listens."""
     found: list[bytes] = []
-    while True:
+    while expected is None or len(found) < expected:
         try:
             async with asyncio.timeout(NEXT_SECONDS if found else FIRST_SECONDS):
                 answer = await answers.get()
@@ -64,3 +70,4 @@ async def _gathered(answers: "asyncio.Queue[bytes | None]") -> list[bytes]:
         if answer is None:
             return found
         found.append(answer)
+    return found
