@@ -20,12 +20,12 @@ from penstock_operator.local.contact import Contact
 from penstock_operator.local.hindrance import Standstill
 from penstock_operator.local.snapshot import GroupShown, Level, Phase, WorkersShown
 from penstock_operator.local.state import GroupFolder, GroupRecord
-from penstock_operator.plan.scaling.tally import Tally
 from penstock_operator.local.worker import Worker
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.group_limits import group_limits
 from penstock_operator.plan.group_places import GroupPlace
 from penstock_operator.plan.scaling import NOTHING_YET, Limits, Memory, Observation, Reading, scale
+from penstock_operator.plan.scaling.tally import Tally
 from penstock_operator.plan.worker_settings import group_name
 from penstock_operator.resources import ConsumerSpec, QueueGroupSpec
 

@@ -28,7 +28,10 @@ def subject_of(group: str, endpoint: str, *, worker: str | None = None) -> str:
 
 
 async def statuses(connection: Connection, group: str, *, expected: int | None = None) -> list[Status]:
-    """Return what each worker says of itself, in the order of their names; once so many have said it, if that is known."""
+    """Return what each worker says of itself, in the order of their names.
+
+    Where it is known how many there are, nobody is waited for once so many have answered.
+    """
     found = await _ask(connection, subject_of(group, "status"), expected)
     return sorted(found, key=lambda each: str(each.get("worker")))
 
