@@ -21,7 +21,7 @@ from tools.results import FOLDER, Result, record
 
 SUPPORTED = ("3.11", "3.13")
 PARALLEL = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadgroup"]
-PREPARE = [["tests.testbed.binaries", "kubebox", "helm", "nats-servers", "nack"]]
+PREPARE = [["tests.testbed.binaries", "kubebox", "helm", "nats-servers", "nack", "promtool"]]
 PREPARE_CLUSTER = [
     ["tests.testbed.kubernetes.host"],
     ["tests.testbed.binaries", "kubebox", "helm", "coredns", "pause", "probe", "nack"],

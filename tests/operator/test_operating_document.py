@@ -2,40 +2,33 @@
 
 import re
 
-from prometheus_client.metrics_core import Metric
-
-from penstock_operator.plan.connections import Connecting
 from penstock_operator.services.leading import Leadership
-from penstock_operator.services.metrics import Metrics, Outcome
-from tests.operator.services.test_metrics import AtWork, declared
+from penstock_operator.services.metrics import Outcome
+from tests.operator.served import by_operator, by_worker, labels_of
 from tests.testbed.run import ROOT
 
 TEXT = (ROOT / "docs/operating.md").read_text()
+OF_OPERATOR, _, OF_WORKERS = TEXT.partition("### Of a worker\n")
 ROW = re.compile(r"^\| `(penstock_\w+)` (\*?) ?\| ([\w, ]*?) ?\|", re.MULTILINE)
+OF_EACH_WORKER = {"group", "worker"}
 
 
-def families(leadership: Leadership) -> dict[str, Metric]:
-    consumer = declared("Consumer", "etl", "True", pending=1, ackPending=1)
-    group = declared("QueueGroup", "etl", "True", replicas=1)
-    work = AtWork(consumer, group, declared("Connection", "nats"), links={"nats": Connecting()})
-    metrics = Metrics()
-    metrics.reconciled("Stream", Outcome.DONE, 1)
-    metrics.asked_kubernetes("GET", "200")
-    metrics.asked_nats("observe", "ok")
-    metrics.refused_by_nats("create", 10065)
-    metrics.watch(work, leadership, lambda: 200.0)
-    ours = [family for family in metrics.registry.collect() if family.name.startswith("penstock_")]
-    return {f"{family.name}_total" if family.type == "counter" else family.name: family for family in ours}
+def rows(text: str) -> dict[str, tuple[bool, set[str]]]:
+    """Return what a table says of each metric: whether it has a star, and its labels."""
+    return {name: (bool(star), set(filter(None, labels.split(", ")))) for name, star, labels in ROW.findall(text)}
 
 
 def test_it_names_each_metric_with_its_labels_and_who_tells_it() -> None:
-    leaders, others = families(Leadership.alone()), families(Leadership(lambda: 0.0))
-    rows = {name: (bool(star), set(filter(None, labels.split(", ")))) for name, star, labels in ROW.findall(TEXT)}
-    assert rows.keys() == leaders.keys()
-    for name, (only_leader, labels) in rows.items():
+    leaders, others, told = by_operator(Leadership.alone()), by_operator(Leadership(lambda: 0.0)), rows(OF_OPERATOR)
+    assert told.keys() == leaders.keys()
+    for name, (only_leader, labels) in told.items():
         assert only_leader is (name not in others), name
-        told = {label for sample in leaders[name].samples for label in sample.labels} - {"le"}
-        assert told == labels, name
+        assert labels_of(leaders[name]) == labels, name
+
+
+def test_it_names_each_metric_of_a_worker_with_its_labels() -> None:
+    served = by_worker()
+    assert rows(OF_WORKERS) == {name: (False, labels_of(family) - OF_EACH_WORKER) for name, family in served.items()}
 
 
 def test_it_names_each_outcome() -> None:

@@ -17,6 +17,7 @@ KUBERNETES = "v1.34.4"
 COREDNS = "v1.14.7"
 HELM = "v4.3.1"
 NACK = "v0.23.0"
+PROMETHEUS = "v0.315.0"
 NATS_SERVERS = ("2.11.17", "2.12.15", "2.14.9")
 """The last version of each older line that is supported; the newest comes from PyPI and needs no build."""
 
@@ -69,6 +70,12 @@ def nack_sources() -> Path:
     return module_folder(SOURCES / "nack", NACK_MODULE)
 
 
+def promtool() -> Path:
+    """What runs alerts over made-up series. Its go.mod replaces modules, and `go install` wants none that do."""
+    package = "github.com/prometheus/prometheus/cmd/promtool"
+    return GoProgram("promtool", PROMETHEUS, package, SOURCES / "promtool").build()
+
+
 def nats_server(version: str) -> Path:
     """Any nats-server, such as "2.11.9"."""
     return GoProgram("nats-server", f"v{version}", "github.com/nats-io/nats-server/v2").build()
@@ -87,6 +94,7 @@ def main(names: list[str]) -> int:
         "probe": probe,
         "helm": helm,
         "nack": nack,
+        "promtool": promtool,
         "nats-servers": nats_servers,
     }
     try:

@@ -1,7 +1,5 @@
 """charts/penstock: what it renders, what the API server says to it."""
 
-import re
-
 import pytest
 import yaml
 
@@ -79,38 +77,6 @@ def test_all_replicas_stand_for_the_one_lease_that_their_role_names() -> None:
     assert "--lease=messages/release-penstock" in arguments
     assert "--lease-duration=30" in arguments
     assert [rule.get("resourceNames") for rule in role["rules"]] == [None, ["release-penstock"]]
-
-
-def test_nothing_of_prometheus_is_rendered_unless_it_is_asked_for() -> None:
-    kinds = {found["kind"] for found in render()}
-    assert not kinds & {"Service", "ServiceMonitor", "PodMonitor", "PrometheusRule"}
-
-
-def test_the_service_reaches_the_port_of_the_metrics(namespace: Namespace) -> None:
-    objects = render("--set=metrics.serviceMonitor.enabled=true", namespace=namespace.name)
-    [service], [deployment] = of_kind(objects, "Service"), of_kind(objects, "Deployment")
-    [monitor] = of_kind(objects, "ServiceMonitor")
-    ports = deployment["spec"]["template"]["spec"]["containers"][0]["ports"]
-    assert service["spec"]["ports"][0]["targetPort"] in {port["name"] for port in ports}
-    assert service["spec"]["ports"][0]["name"] == monitor["spec"]["endpoints"][0]["port"]
-    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
-    apply(namespace.cluster, [service], "--dry-run=server", "--validate=strict")
-
-
-def test_the_pod_monitor_names_a_port_of_the_pod() -> None:
-    values = ("--set=metrics.podMonitor.enabled=true", "--set=metrics.podMonitor.labels.release=prometheus")
-    [monitor] = of_kind(render(*values), "PodMonitor")
-    assert monitor["metadata"]["labels"]["release"] == "prometheus"
-    assert monitor["spec"]["podMetricsEndpoints"] == [{"port": "probes", "path": "/metrics", "interval": "30s"}]
-
-
-def test_alerts_ask_for_metrics_that_there_are() -> None:
-    [rule] = of_kind(render("--set=metrics.alerts.enabled=true"), "PrometheusRule")
-    source = (ROOT / "operator/penstock_operator/services/metrics.py").read_text()
-    for alert in rule["spec"]["groups"][0]["rules"]:
-        for name in re.findall(r"penstock_\w+", alert["expr"]):
-            assert f'"{name.removesuffix("_total")}"' in source, name
-        assert set(alert["annotations"]) == {"summary", "action"}
 
 
 def test_the_image_is_the_charts_version_or_what_is_asked_for() -> None:

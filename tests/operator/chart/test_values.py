@@ -20,7 +20,9 @@ ALL_ON = {
     "metrics.service.enabled": True,
     "metrics.serviceMonitor.enabled": True,
     "metrics.podMonitor.enabled": True,
+    "metrics.workerPodMonitor.enabled": True,
     "metrics.alerts.enabled": True,
+    "metrics.dashboard.enabled": True,
 }
 SAMPLES: dict[str, Any] = {
     "replicas": 3,
@@ -58,8 +60,13 @@ SAMPLES: dict[str, Any] = {
     "metrics.serviceMonitor.labels": {"release": "prometheus"},
     "metrics.podMonitor.enabled": False,
     "metrics.podMonitor.labels": {"release": "prometheus"},
+    "metrics.workerPodMonitor.enabled": False,
+    "metrics.workerPodMonitor.labels": {"release": "prometheus"},
     "metrics.alerts.enabled": False,
     "metrics.alerts.labels": {"release": "prometheus"},
+    "metrics.dashboard.enabled": False,
+    "metrics.dashboard.labels": {"grafana": "main"},
+    "metrics.dashboard.annotations": {"grafana_folder": "Data"},
     "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
     "extraVolumes": [{"name": "authorities", "configMap": {"name": "authorities"}}],
     "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/ssl/certs"}],

@@ -9,6 +9,9 @@ from collections.abc import Callable
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from penstock_worker.engine.shelf import Shelf
+from penstock_worker.engine.standing import Standing
+
 LABELS = ("group", "worker")
 SECONDS_BUCKETS = (0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600)
 """From one small Spark job to the usual deadline."""
@@ -35,10 +38,17 @@ class Metrics:
         )
         prometheus_client.ProcessCollector(registry=self.registry)
 
-    def gauge(self, name: str, meaning: str, read: Callable[[], float]) -> None:
-        """Have something read whenever somebody asks."""
-        gauge = Gauge(name, meaning, LABELS, registry=self.registry)
-        gauge.labels(**self._own).set_function(read)
+    def watch(self, standing: Standing, shelf: Shelf) -> None:
+        """Read from these, whenever somebody asks, everything that goes up and down."""
+        self._gauge("penstock_in_flight", "Batches that are with the driver.", lambda: len(standing.runs))
+        self._gauge("penstock_held_messages", "Messages that are held.", lambda: shelf.messages)
+        self._gauge("penstock_ready", "1 while messages are worked on, or would be.", lambda: standing.ready().holds)
+        self._gauge(
+            "penstock_circuit_open", "1 while nothing is pulled after failures.", lambda: standing.is_circuit_open
+        )
+        self._gauge("penstock_pending", "Messages that the consumer has yet to deliver.", lambda: standing.pending)
+        self._gauge("penstock_ack_pending", "Messages delivered, not acknowledged.", lambda: standing.ack_pending)
+        self._gauge("penstock_redelivered", "Those of them delivered more than once.", lambda: standing.redelivered)
 
     def ran(self, verdict: str, seconds: float) -> None:
         self._runs.labels(**self._own, verdict=verdict).inc()
@@ -60,6 +70,10 @@ class Metrics:
     def shown(self) -> bytes:
         """Return everything in Prometheus' text format."""
         return prometheus_client.generate_latest(self.registry)
+
+    def _gauge(self, name: str, meaning: str, read: Callable[[], float]) -> None:
+        gauge = Gauge(name, meaning, LABELS, registry=self.registry)
+        gauge.labels(**self._own).set_function(read)
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
         return Counter(name, meaning, [*LABELS, *labels], registry=self.registry)

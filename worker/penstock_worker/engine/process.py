@@ -114,22 +114,8 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
     shell.intake = Intake(
         consumer, place.ground, shell.take, shell.consumer_gone, lambda: js.connection.server.max_payload_bytes
     )
-    _show(shell, metrics)
+    metrics.watch(standing, shelf)
     return shell
-
-
-def _show(shell: Shell, metrics: Metrics) -> None:
-    """Have everything that goes up and down read when somebody asks."""
-    standing, shelf = shell.reporter.standing, shell.errands.shelf
-    metrics.gauge("penstock_in_flight", "Batches that are with the driver.", lambda: len(standing.runs))
-    metrics.gauge("penstock_held_messages", "Messages that are held.", lambda: shelf.messages)
-    metrics.gauge("penstock_ready", "1 while messages are worked on, or would be.", lambda: standing.ready().holds)
-    metrics.gauge(
-        "penstock_circuit_open", "1 while nothing is pulled after failures.", lambda: standing.is_circuit_open
-    )
-    metrics.gauge("penstock_pending", "Messages that the consumer has yet to deliver.", lambda: standing.pending)
-    metrics.gauge("penstock_ack_pending", "Messages delivered, not acknowledged.", lambda: standing.ack_pending)
-    metrics.gauge("penstock_redelivered", "Those of them delivered more than once.", lambda: standing.redelivered)
 
 
 @asynccontextmanager
