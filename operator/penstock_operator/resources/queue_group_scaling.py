@@ -26,7 +26,7 @@ class Stabilization(Part):
     up: Annotated[DurationText, lasting("0s", "1h")] = "0s"
     """Before workers are added."""
     down: Annotated[DurationText, lasting("0s", "1h")] = "2m"
-    """Before workers are taken away."""
+    """Before workers are taken away that kept up with what came in. Those called for a backlog go after a quarter."""
 
 
 class Scaling(Part):

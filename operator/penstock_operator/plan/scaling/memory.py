@@ -1,49 +1,82 @@
-"""What is remembered from one decision to the next: what was wanted of late, and what a step up has brought.
+"""What is remembered from one decision to the next: what was wanted, what came in, and what a step up has brought.
 
-Knows how it changes. Does not decide.
+Knows how it is kept. Does not decide.
 """
 
 from dataclasses import dataclass
 
+from penstock_operator.plan.scaling.arrivals import Arrivals
 from penstock_operator.plan.scaling.observation import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A number that was wanted, from its first decision to its last."""
+
+    begin: float
+    end: float
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was settled since some time on, as a mean of what is told from one decision to the next."""
+
+    since: float
+    until: float
+    messages: float = 0
+
+    @property
+    def seconds(self) -> float:
+        return self.until - self.since
+
+    @property
+    def per_second(self) -> float:
+        return self.messages / self.seconds if self.seconds > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """A step up, until it is known what it brought."""
 
-    at: float
     before: int
     after: int
-    settled_per_second: float
-    """Before it."""
+    each: float
+    """Messages a second that one worker could do before it."""
+    settled: Settled | None = None
+    """Since all of them work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Futile:
-    """So many workers did not do more than fewer had done: Spark, the sink or the consumer is the wall, not they."""
+    """So many workers did no more than fewer can do: Spark, the sink or the consumer is the wall, not they."""
 
     until: float
     """When more may be tried again."""
     workers: int
     """How many are enough."""
+    per_second: float = 0.0
+    """What they all did."""
     times: int = 1
     """How often more were tried in vain, with nothing in between that helped."""
+    settled: Settled | None = None
+    """Since there are no more than are enough, until it is known that they are."""
+    is_proven: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Kept by whoever asks, for each queue group. To lose it costs a little time, and nothing else."""
 
-    wanted: tuple[tuple[float, int], ...] = ()
-    """What was wanted when, as far back as the longer of the two windows."""
+    wanted: tuple[Want, ...] = ()
+    """As far back as decisions look."""
+    found: Want | None = None
+    """What was there when this began, as if it had been wanted until it can be known what is."""
     reading: Reading | None = None
     """The last one."""
-    arrivals: tuple[float, ...] = ()
-    """Messages that came in each second between the last readings."""
+    arrivals: Arrivals = ()
+    """As far back as decisions look."""
     empty_since: float | None = None
-    same_since: float | None = None
-    """Since when there have been as many workers as there are, all of them at work."""
     step: Step | None = None
     futile: Futile | None = None
 

@@ -5,6 +5,7 @@ Knows what follows from two readings. Does not ask anybody.
 
 from dataclasses import dataclass
 
+from penstock_operator.plan.scaling.arrivals import Came
 from penstock_operator.plan.scaling.service import NO_WORK_YET, Work
 
 
@@ -24,16 +25,15 @@ class Reading:
     def is_empty(self) -> bool:
         return not self.pending and not self.ack_pending
 
-    def arrivals_since(self, before: "Reading") -> float | None:
-        """Return how many messages came in each second; None if the two do not tell.
+    def arrivals_since(self, before: "Reading") -> Came | None:
+        """Return how many messages came in between; None if the two do not tell.
 
         What came is what was delivered meanwhile and what is pending more than before. Redeliveries count as arrivals:
         they are work, too. A count that falls is that of a consumer that was made anew.
         """
-        seconds = self.at - before.at
-        if seconds <= 0 or self.delivered < before.delivered:
+        if self.at <= before.at or self.delivered < before.delivered:
             return None
-        return max(0, self.pending - before.pending + self.delivered - before.delivered) / seconds
+        return Came(before.at, self.at, max(0, self.pending - before.pending + self.delivered - before.delivered))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,9 @@ class Group:
     each_seconds: float = 0.001
     wall: float = float("inf")
     """More messages a second than this cannot be done, however many workers try."""
+    dearer_from: float = float("inf")
+    dearer: float = 1
+    """From that time on a batch takes so many times as long."""
     now: float = 0
     pending: float = 0
     delivered: int = 0
@@ -100,7 +103,7 @@ class Group:
         worker.batch = min(int(self.pending), self.limits.batch)
         self.pending -= worker.batch
         self.delivered += worker.batch
-        slowness = max(1.0, self._speed_of_all() / self.wall)
+        slowness = max(1.0, self._speed_of_all() / self.wall) * (self.dearer if self.now >= self.dearer_from else 1)
         worker.began_at = self.now
         worker.done_at = self.now + (self.fixed_seconds + self.each_seconds * worker.batch) * slowness
 

@@ -57,7 +57,23 @@ def test_a_wall_that_workers_share_is_noticed() -> None:
     decisions = list(group.run(HOUR))
     walled = [decision for decision in decisions if decision.why is Why.FUTILE]
     assert len(walled) > len(decisions) / 2, numbers(decisions)
-    assert max(numbers(walled)) < 10, numbers(decisions)
+    assert max(numbers(walled)) <= 3, numbers(decisions)
+
+
+def test_a_wall_is_noticed_by_a_group_that_had_no_backlog_before_it() -> None:
+    """One worker kept up with 400 a second, so that nobody knows what two would have done together."""
+    group = Group(limits(), lambda now: 400 if now < 600 else 5000, wall=800)
+    decisions = list(group.run(HOUR))
+    assert sum(numbers(decisions)) / len(decisions) < 5, numbers(decisions)
+
+
+def test_messages_that_became_dearer_look_like_a_wall_and_are_known_by_what_fewer_workers_do() -> None:
+    """Each takes five times as long soon after more come: all workers are needed, and fewer do less."""
+    group = Group(limits(), lambda now: 3000 if 600 <= now < 1800 else 300, dearer_from=640, dearer=5)
+    decisions = list(group.run(2 * HOUR))
+    few = [decision for decision in decisions if decision.why is Why.FUTILE]
+    assert 0 < len(few) < 20, numbers(decisions)
+    assert group.pending < 30 * 300, "it has caught up"
 
 
 def test_a_wall_is_tried_less_and_less_often() -> None:

@@ -80,7 +80,6 @@ def test_what_comes_in_counts_before_it_waits() -> None:
     memory = decide(seen(now=0, pending=2000, workers=1)).memory
     memory = decide(seen(now=10, pending=2000, delivered=19_000, held=2000, workers=4), memory).memory
     decision = decide(seen(now=20, pending=2000, delivered=38_000, held=2000, workers=4), memory)
-    assert decision.memory.arrivals == (1900, 1900)
     assert decision.workers == 4, "1900 a second, of which each does 500"
 
 
@@ -88,6 +87,21 @@ def test_a_burst_is_not_taken_for_a_rate() -> None:
     memory = decide(seen(now=0, workers=1)).memory
     memory = decide(seen(now=15, workers=1), memory).memory
     assert decide(seen(now=30, pending=90_000, workers=1), memory).workers == 6, "what waits, and nothing on top of it"
+
+
+def test_a_burst_is_none_however_often_it_is_looked_at() -> None:
+    """It takes three seconds, and there is a reading each second: all of it waits already."""
+    memory = decide(seen(now=0, workers=1)).memory
+    for second in range(1, 20):
+        memory = decide(seen(now=second, workers=1), memory).memory
+    for second, pending in ((20, 30_000), (21, 60_000)):
+        memory = decide(seen(now=second, pending=pending, workers=6), memory).memory
+    assert decide(seen(now=22, pending=90_000, workers=6), memory).workers == 6
+
+
+def test_a_tenth_more_work_than_there_are_workers_for_waits_a_little_longer_instead() -> None:
+    assert decide(seen(pending=32_000, workers=2)).workers == 2, "30 000 in 30 s"
+    assert decide(seen(pending=34_000, workers=2)).workers == 3
 
 
 def test_a_reading_that_is_missing_takes_nobody_away_and_brings_nobody() -> None:
@@ -143,12 +157,52 @@ def test_a_number_of_workers_that_did_no_more_is_not_tried_again() -> None:
     assert decide(seen(now=600, pending=90_000, workers=2), memory).workers == 6
 
 
-def test_fewer_are_wanted_for_a_while_before_they_are_fewer() -> None:
-    memory = decide(seen(now=0, pending=90_000, workers=6)).memory
-    soon = decide(seen(now=60, pending=1000, workers=6), memory)
+def after(seconds: int, memory: Memory, *, workers: int, per_second: int = 0) -> Memory:
+    """Let so many come and be taken, each second."""
+    assert memory.reading is not None
+    begin, delivered = memory.reading.at, memory.reading.delivered
+    for second in range(1, seconds + 1):
+        observation = seen(
+            now=begin + second, delivered=delivered + second * per_second, held=max(1, per_second), workers=workers
+        )
+        memory = decide(observation, memory).memory
+    return memory
+
+
+def test_nobody_goes_because_somebody_else_has_begun_to_decide() -> None:
+    """The operator was started anew: it knows nothing of what was wanted before."""
+    decision = decide(seen(now=0, held=1, workers=6))
+    assert (decision.workers, decision.why) == (6, Why.STABILIZING)
+    memory = after(119, decision.memory, workers=6)
+    assert decide(seen(now=119, held=1, workers=6), memory).workers == 6
+    assert decide(seen(now=120, held=1, workers=6), memory).workers == 1
+
+
+def test_who_was_called_for_a_backlog_goes_soon_after_it_is_done() -> None:
+    """The window is two minutes: those who came for what came once stay for a quarter of it."""
+    memory = after(130, decide(seen(now=0, held=1, workers=1)).memory, workers=1)
+    called = decide(seen(now=131, pending=90_000, workers=1), memory)
+    assert called.workers == 6
+    memory = decide(seen(now=132, held=1, delivered=90_000, workers=6), called.memory).memory
+    memory = after(28, memory, workers=6)
+    soon = decide(seen(now=161, held=1, delivered=90_000, workers=6), memory)
     assert (soon.workers, soon.why) == (6, Why.STABILIZING)
-    later = decide(seen(now=121, pending=1000, workers=6), soon.memory)
-    assert later.workers == 1
+    later = decide(seen(now=162, held=1, delivered=90_000, workers=6), memory)
+    assert later.workers == 2, "90 000 in two minutes are 750 a second"
+
+
+def test_who_keeps_up_with_what_comes_in_stays_until_it_has_not_come_for_the_whole_window() -> None:
+    """Each does 500 a second: five for 2000, with some to spare. Then nothing comes for a minute, or two."""
+    memory = after(200, decide(seen(now=0, held=1, workers=5)).memory, workers=5, per_second=2000)
+    quiet = after(60, memory, workers=5)
+    assert decide(seen(now=260, delivered=400_000, held=1, workers=5), quiet).workers == 3
+    assert decide(seen(now=320, delivered=400_000, held=1, workers=3), after(60, quiet, workers=3)).workers == 1
+
+
+def test_a_lower_maximum_is_heeded_at_once() -> None:
+    """With mode External it is the number that somebody asked for."""
+    memory = decide(seen(pending=90_000, workers=6)).memory
+    assert decide(seen(now=1, pending=90_000, workers=6), memory, limits(min_workers=2, max_workers=2)).workers == 2
 
 
 def test_more_are_wanted_for_a_while_before_they_are_more_if_that_is_asked_for() -> None:
