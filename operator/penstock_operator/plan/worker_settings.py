@@ -21,6 +21,7 @@ class WorkerPlace:
     """One worker, and where its things are. Paths are as its processes see them."""
 
     name: str
+    """Empty: the engine is told its name otherwise, as pods of one template are."""
     socket: str
     work_folder: str
     python_path: tuple[str, ...] = ()
@@ -29,6 +30,8 @@ class WorkerPlace:
     """Where each value of a Secret is that the Connection or Spark names, by the Secret's name and the key."""
     grace_seconds: float = 25
     probes: str | None = None
+    """HOST:PORT of the engine's probes, and of the driver's."""
+    driver_probes: str | None = None
     java_archives: str | None = None
     """Where archives of Java's classes are kept from one start of Spark to the next."""
 
@@ -61,6 +64,7 @@ def worker_settings(
             "in_flight": spec.batch.in_flight,
             "work_folder": worker.work_folder,
             "java_archives": worker.java_archives,
+            "probes": worker.driver_probes,
         },
     }
 

@@ -1,6 +1,7 @@
 """The two containers of a worker: the engine, a sidecar that starts first and ends last, and the driver.
 
-Knows their programs, probes, variables and what they ask of a node by default. Does not know their volumes (files.py).
+Knows their programs, probes, variables and what they ask of a node by default. The
+entrypoint of their images is Python. Does not know their volumes (files.py).
 """
 
 from typing import Any
@@ -23,6 +24,8 @@ RESTRICTED: Json = {
     "readOnlyRootFilesystem": True,
 }
 FILE = f"{naming.SETTINGS_FOLDER}/{naming.SETTINGS_FILE}"
+STARTUP_SECONDS = 300
+"""For the driver to answer at all: Spark may start after that."""
 POD_NAME = "PENSTOCK_POD_NAME"
 
 
@@ -33,11 +36,11 @@ def engine(equipment: Equipment, mounts: list[Json]) -> Json:
         "image": equipment.worker_image,
         "imagePullPolicy": equipment.pull_policy,
         "restartPolicy": "Always",
-        "args": ["python", "-m", "penstock_worker.engine", "--settings", FILE, "--worker", f"$({POD_NAME})"],
+        "args": ["-m", "penstock_worker.engine", "--settings", FILE, "--worker", f"$({POD_NAME})"],
         "env": _own_env(),
         "ports": [{"name": naming.METRICS, "containerPort": naming.METRICS_PORT, "protocol": "TCP"}],
-        "livenessProbe": {**_probe("/healthz", 10), "initialDelaySeconds": 10, "failureThreshold": 3},
-        "readinessProbe": {**_probe("/readyz", 3), "failureThreshold": 2},
+        "livenessProbe": {**_asking("/healthz", naming.METRICS_PORT, 10), "initialDelaySeconds": 10},
+        "readinessProbe": {**_asking("/readyz", naming.METRICS_PORT, 3), "failureThreshold": 2},
         **_what_both_have(mounts, ENGINE_RESOURCES),
     }
 
@@ -45,6 +48,7 @@ def engine(equipment: Equipment, mounts: list[Json]) -> Json:
 def driver(group: Identity, spec: QueueGroupSpec, equipment: Equipment, needs: Needs, mounts: list[Json]) -> Json:
     """Return the driver. The user's own image is pulled as Kubernetes does by default, which depends on its tag."""
     image = spec.handler.image or equipment.worker_image
+    alive = _asking("/healthz", naming.DRIVER_PROBES_PORT, 10)
     theirs = [_variable(variable) for variable in spec.handler.env]
     ours = [
         {"name": "PENSTOCK_IMAGE", "value": image},
@@ -54,10 +58,12 @@ def driver(group: Identity, spec: QueueGroupSpec, equipment: Equipment, needs: N
         "name": DRIVER,
         "image": image,
         **({} if spec.handler.image else {"imagePullPolicy": equipment.pull_policy}),
-        "args": ["python", "-m", "penstock_worker.driver.main", "--settings", FILE],
+        "args": ["-m", "penstock_worker.driver.main", "--settings", FILE],
         "workingDir": naming.WORKING_FOLDER,
         "env": [*_own_env(), *ours, *theirs],
         **({"ports": _called_back_at(spec)} if needs.makes_pods else {}),
+        "startupProbe": {**alive, "periodSeconds": 2, "failureThreshold": STARTUP_SECONDS // 2},
+        "livenessProbe": alive,
         **_what_both_have(mounts, DRIVER_RESOURCES),
     }
 
@@ -76,12 +82,10 @@ def _own_env() -> list[Json]:
     return [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()]
 
 
-def _probe(path: str, period_seconds: int) -> Json:
-    return {
-        "httpGet": {"path": path, "port": naming.METRICS},
-        "periodSeconds": period_seconds,
-        "timeoutSeconds": 5,
-    }
+def _asking(path: str, port: int, period_seconds: int) -> Json:
+    """Return a probe. One answer that is late or lost is nothing yet: three in a row are."""
+    how = {"periodSeconds": period_seconds, "timeoutSeconds": 5, "failureThreshold": 3}
+    return {"httpGet": {"path": path, "port": port}, **how}
 
 
 def _variable(variable: Variable) -> Json:

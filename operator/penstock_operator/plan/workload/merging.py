@@ -58,7 +58,8 @@ def _directed(directive: object, patch: Mapping[str, Any], path: _Path) -> dict[
     if directive == DELETE:
         return {}
     if directive == REPLACE:
-        return {name: value for name, value in patch.items() if name != DIRECTIVE}
+        replaced: dict[str, Any] = _bare(patch, path)
+        return replaced
     raise UnmergeableError(f"{_place(path)}{DIRECTIVE} is {REPLACE} or {DELETE}, not {directive!r}.")
 
 
@@ -95,6 +96,19 @@ def _plain(value: object, path: _Path) -> object:
     return value
 
 
+def _bare(value: Any, path: _Path) -> Any:  # noqa: ANN401 - JSON is anything
+    """Return a value without nulls and directives, where these have nothing to say any more."""
+    if isinstance(value, Mapping):
+        for name in value:
+            if name != DIRECTIVE:
+                _refuse_programs_words(name, path)
+        kept = {name: each for name, each in value.items() if name != DIRECTIVE and each is not None}
+        return {name: _bare(each, (*path, name)) for name, each in kept.items()}
+    if isinstance(value, list):
+        return [_bare(each, path) for each in value]
+    return value
+
+
 def _list(original: list[Any], patch: list[Any], path: _Path) -> list[Any]:
     key = MERGE_KEYS[path]
     _check_items(original + patch, key, path)
@@ -110,7 +124,7 @@ def _list(original: list[Any], patch: list[Any], path: _Path) -> list[Any]:
             case word:
                 raise UnmergeableError(f"{_place(path)}{DIRECTIVE} is {REPLACE} or {DELETE}, not {word!r}.")
     if is_replaced:
-        return added
+        return [_bare(item, path) for item in added]
     return _in_order(kept, _merged_items(kept, added, key, path), [item[key] for item in added], key)
 
 
@@ -127,7 +141,7 @@ def _merged_items(original: list[Any], patch: list[Any], key: str, path: _Path) 
     for item in patch:
         place = next((index for index, each in enumerate(result) if each[key] == item[key]), None)
         if place is None:
-            result.append(_plain(item, path))
+            result.append(_bare(item, path))
         else:
             result[place] = _mapping(result[place], item, path)
     return result

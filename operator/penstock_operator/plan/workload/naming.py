@@ -26,6 +26,7 @@ DEFAULT_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
 METRICS_PORT = 8081
 METRICS = "metrics"
 """The engine's port, for probes and scrapes."""
+DRIVER_PROBES_PORT = 8082
 DRIVER_PORT, BLOCK_MANAGER_PORT = 7078, 7079
 """Where executors in pods reach their driver."""
 

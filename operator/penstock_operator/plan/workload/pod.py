@@ -159,5 +159,6 @@ def _settings(of: Ingredients, pod: Mapping[str, Any]) -> Json:
         secret_files=files.secret_files(of.spec, of.connection),
         grace_seconds=max(1, (grace if isinstance(grace, int) else SPARE_SECONDS) - LAST_SECONDS),
         probes=f":{naming.METRICS_PORT}",
+        driver_probes=f":{naming.DRIVER_PROBES_PORT}",
     )
     return worker_settings(of.group, of.spec, of.connection, of.place, worker)

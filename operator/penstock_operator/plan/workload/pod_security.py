@@ -132,7 +132,7 @@ def _added_capabilities(spec: Spec, allowed: frozenset[str]) -> Iterator[str]:
 def _host_paths(spec: Spec) -> Iterator[str]:
     for volume in as_mappings(spec.get("volumes")):
         if volume.get("hostPath") is not None:
-            yield f"volumes[{volume.get('name')}] must not be a hostPath."
+            yield f"volumes[{volume.get('name')}] must not be of the type hostPath."
 
 
 def _host_ports(spec: Spec) -> Iterator[str]:
@@ -206,11 +206,7 @@ def _volumes(spec: Spec) -> Iterator[str]:
     for volume in as_mappings(spec.get("volumes")):
         kinds = {name for name, value in volume.items() if name != "name" and value is not None}
         if kinds and not kinds & VOLUMES and "hostPath" not in kinds:
-            yield f"volumes[{volume.get('name')}] must not be {_a(min(kinds))}."
-
-
-def _a(word: str) -> str:
-    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+            yield f"volumes[{volume.get('name')}] must not be of the type {min(kinds)}."
 
 
 def _escalation(spec: Spec) -> Iterator[str]:

@@ -224,7 +224,7 @@ def test_executors_as_pods_need_a_service_account() -> None:
     [
         ({"hostNetwork": True}, "hostNetwork must not be true"),
         ({"containers": [{"name": "driver", "securityContext": {"privileged": True}}]}, "containers[driver]"),
-        ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, "volumes[v] must not be a hostPath"),
+        ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, "volumes[v] must not be of the type hostPath"),
         ({"containers": [{"name": "driver", "$patch": "delete"}]}, "must keep driver"),
         ({"initContainers": [{"name": "engine", "volumeMounts": [{"$patch": "replace"}]}]}, "must keep what"),
         ({"initContainers": [{"name": "engine", "restartPolicy": None}]}, "must keep engine"),
@@ -248,3 +248,12 @@ def test_a_print_is_of_what_is_said_and_not_of_how_it_is_ordered() -> None:
     one, other = ({"a": "1", "b": "2"}, json.loads('{"b": "2", "a": "1"}'))
     assert code_print(one, {}) == code_print(other, {})
     assert code_print({"a": "1"}, {}) != code_print({}, {"a": "1"})
+
+
+def test_probes_ask_where_the_two_are_told_to_answer() -> None:
+    found = made(group())
+    told, engine, driver = settings(found), container(found, "engine"), container(found, "driver")
+    assert told.engine.probes == f":{engine['livenessProbe']['httpGet']['port']}"
+    assert told.engine.probes == f":{engine['readinessProbe']['httpGet']['port']}"
+    assert told.driver.probes == f":{driver['livenessProbe']['httpGet']['port']}"
+    assert "readinessProbe" not in driver
