@@ -7,7 +7,7 @@ with OK, or never, and can be killed; in a test's own process each run calls a f
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from penstock_worker.policy.outcome import Outcome, Verdict
 
 Process = Callable[[Handed, pa.Table], Outcome]
 incarnations = count(1)
+LOOK_SECONDS = 0.1
 
 
 def hang(_handed: Handed, _rows: pa.Table) -> Outcome:
@@ -47,6 +48,8 @@ class Script:
     forgotten: list[RunName] = field(default_factory=list)
     is_cancelled: threading.Event = field(default_factory=threading.Event)
     is_ended: threading.Event = field(default_factory=threading.Event)
+    is_ending: threading.Event = field(default_factory=threading.Event)
+    """Set by a test: whoever awaits that it begins nothing more is told."""
 
     def sequences(self) -> list[list[int]]:
         """Return the sequences of each run so far."""
@@ -56,14 +59,14 @@ class Script:
 class ScriptedService(Service):
     """Does what the script says."""
 
-    def __init__(self, script: Script) -> None:
-        self.script = script
+    def __init__(self, script: Script, is_closed: threading.Event) -> None:
+        self.script, self._is_closed = script, is_closed
         incarnation = f"scripted-{next(incarnations)}"
         self._description = Description(incarnation=incarnation, entrypoint="etl:process", spark="none", ready=True)
 
     @override
     def describe(self) -> Description:
-        return self.script.description or self._description
+        return replace(self.script.description or self._description, ending=self.script.is_ending.is_set())
 
     @override
     def run(self, handed: Handed, rows: pa.Table) -> Outcome:
@@ -85,6 +88,12 @@ class ScriptedService(Service):
         self.script.forgotten.append(name)
 
     @override
+    def await_end(self, is_cancelled: Callable[[], bool]) -> Description:
+        while not self.script.is_ending.wait(LOOK_SECONDS) and not is_cancelled() and not self._is_closed.is_set():
+            pass
+        return self.describe()
+
+    @override
     def end(self) -> None:
         self.script.is_ended.set()
 
@@ -93,7 +102,14 @@ class ScriptedDriver(DriverServer):
     """Serves until it is closed."""
 
     def __init__(self, socket: Path, script: Script) -> None:
-        super().__init__(socket, ScriptedService(script))
+        self._is_closed = threading.Event()
+        super().__init__(socket, ScriptedService(script, self._is_closed))
+
+    @override
+    def __exit__(self, *problem: object) -> None:
+        """Let go the call that waits for us, as our end waits for all calls."""
+        self._is_closed.set()
+        super().__exit__(*problem)
 
 
 if __name__ == "__main__":

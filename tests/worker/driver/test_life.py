@@ -142,8 +142,10 @@ def test_told_to_end_it_finishes_what_it_has_and_takes_no_more(driver: RunningDr
     batch = handed("wait_for_a_file")
     outcome = begin(pool, driver, batch)
     driver.wait_said(f"{batch.name.batch_id} waits")
+    its_end = pool.submit(driver.client.await_end)
     driver.program.send(signal.SIGTERM)
-    wait_until(lambda: not driver.is_ready(), "it takes no more", LONG_SECONDS)
+    said = its_end.result(LONG_SECONDS)
+    assert (said.ending, said.ready, said.why_not) == (True, False, "The driver ends.")
     (driver.jobs_folder / "go-on").touch()
     assert outcome.result().verdict is Verdict.OK
     assert driver.program.wait_ended(LONG_SECONDS) == 0

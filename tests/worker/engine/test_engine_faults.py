@@ -213,6 +213,46 @@ async def test_a_driver_that_comes_back_as_another_process_gets_the_batch_again(
     await work.assert_all_settled()
 
 
+async def test_an_engine_whose_driver_ends_gives_back_what_it_collected_and_finishes_what_runs(work: Scene) -> None:
+    """As in a pod that is deleted: the driver is told first, and the engine only once the driver is gone."""
+    gate = Gate()
+    work.script.process = gate
+    work.change(batch=BatchSettings(in_flight=1))
+    with work.driver():
+        engine = work.program()
+        engine.start()
+        await work.until_status(lambda told: told["ready"])
+        await work.publish_many(1)
+        await work.eventually(gate.has_begun.is_set)
+        await work.publish_many(SOME)
+        await work.until_status(lambda told: told["heldMessages"] == 1 + SOME)
+        work.script.is_ending.set()
+        await work.until_status(lambda told: told["heldMessages"] == 1 and told["holds"] == ["driver"])
+        gate.opened.set()
+        await work.until_status(lambda told: told["heldMessages"] == 0)
+    engine.send(signal.SIGTERM)
+    assert await code_of(work, engine) == 0
+    info = await work.info()
+    assert (info.ack_floor.stream_sequence, info.num_ack_pending) == (1, SOME)
+    assert [handed.count for handed, _ in work.script.handed] == [1]
+
+
+async def test_an_engine_works_on_with_the_driver_that_comes_after_one_that_ended(work: Scene) -> None:
+    """As when a kubelet starts the driver's container anew, and leaves the pod and the engine as they are."""
+    await work.publish_many(COUNT)
+    async with work.working():
+        with work.driver():
+            await work.eventually(lambda: bool(work.script.handed))
+            work.script.is_ending.set()
+            await work.until_status(lambda told: told["heldMessages"] == 0 and "driver" in told["holds"])
+        await work.publish_many(COUNT)
+        work.script.is_ending.clear()
+        with work.driver():
+            await work.until_status(lambda told: told["ready"])
+            await work.until(pending=0)
+    await work.assert_all_settled()
+
+
 async def test_a_driver_that_was_given_up_is_told_to_end_once_it_answers_again(
     work: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

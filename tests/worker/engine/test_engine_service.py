@@ -5,14 +5,17 @@ import json
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any
 
 import pytest
 
 from penstock_worker.engine.ground import UnfitError
 from penstock_worker.engine.service import subject_of
+from penstock_worker.exchange.records import Description
 from penstock_worker.policy.outcome import Outcome, Verdict
-from penstock_worker.policy.settings import ConnectionSettings
+from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
+from penstock_worker.policy.trouble import Trouble
 from tests.testbed import ports
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.nats.shared import SharedServers
@@ -107,6 +110,48 @@ async def test_a_paused_worker_pulls_nothing_until_it_is_resumed(work: Scene) ->
             assert await order(work, "resume") == {"ok": True}
             await work.until_status(lambda told: told["runMessages"] == SOME)
     await work.assert_all_settled()
+
+
+async def test_a_retired_worker_holds_nothing_but_what_runs_and_goes_on_when_it_is_recalled(work: Scene) -> None:
+    done = threading.Event()
+
+    def hold(*_: object) -> Outcome:
+        done.wait(PATIENCE_SECONDS)
+        return Outcome(Verdict.OK, 0.1)
+
+    work.script.process = hold
+    work.change(batch=BatchSettings(in_flight=1))
+    with work.driver():
+        async with work.working():
+            await work.publish_many(1)
+            await work.eventually(lambda: len(work.script.handed) == 1)
+            await work.publish_many(SOME)
+            await work.until_status(lambda told: told["heldMessages"] == 1 + SOME)
+            assert await order(work, "retire") == {"ok": True}
+            told = await work.until_status(lambda told: told["heldMessages"] == 1)
+            assert (told["holds"], told["ready"], len(told["batches"])) == (["retiring"], True, 1)
+            done.set()
+            await work.until_status(lambda told: told["heldMessages"] == 0)
+            assert (await work.info()).ack_floor.stream_sequence == 1
+            assert await order(work, "recall") == {"ok": True}
+            await work.until_status(lambda told: not told["holds"])
+            await work.publish_many(SOME)
+            await work.until(pending=0)
+    await work.assert_all_settled()
+
+
+async def test_a_worker_says_why_it_is_not_ready_for_programs_too(work: Scene) -> None:
+    async with work.working():
+        told = await work.until_status(lambda told: not told["ready"])
+        assert (told["why"], told["version"]) == ("starting", version("penstock-worker"))
+        starting = Description(incarnation="1", entrypoint="e", spark="s", ready=False, why_not="No Spark.")
+        work.script.description = replace(starting, trouble=Trouble.SPARK)
+        with work.driver():
+            told = await work.until_status(lambda told: told["why"] == "spark")
+            assert told["sentence"] == "The driver is not ready. No Spark."
+            work.script.description = None
+            told = await work.until_status(lambda told: told["ready"])
+            assert told["why"] == ""
 
 
 async def test_a_worker_that_is_drained_ends_once_everything_is_processed(work: Scene) -> None:

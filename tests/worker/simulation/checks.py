@@ -8,6 +8,7 @@
     leases      none lapses of an engine that is awake and linked
     letters     those and only those that cannot be processed, kill Spark or are refused become dead letters
     sink        each other message is there at least once; once with the ledger, where no worker that lives lost leases
+    leaving     who is to leave its work to others pulls nothing, and holds only what has begun to run
     no stop     but by its user, for wrong code, or as the stream has lost what is held
     no rush     time passes
     all done    once nothing goes wrong any more everything is answered, and a drain ends
@@ -16,7 +17,8 @@ Knows the truth of the server and the sink. Does not know how a machine decides.
 """
 
 from penstock_worker.policy.machine.actions import Note
-from penstock_worker.policy.machine.batch import Stage
+from penstock_worker.policy.machine.batch import BEFORE_A_RUN, Stage
+from penstock_worker.policy.machine.books import Books
 from tests.jetstream.simulation.violation import Violation
 from tests.worker.simulation.driver import Sink
 from tests.worker.simulation.engine import Engine
@@ -47,6 +49,9 @@ class Checks:
             raise Violation(f"{engine.name} runs {running} batches at a time")
         if engine.ended and engine.ended.code and not (self.code_was_wrong or self.server.has_lost):
             raise Violation(f"{engine.name} stops: {engine.ended.sentence}")
+        books = engine.machine.books
+        if books.is_leaving and not engine.ended and (engine.pulls or not _is_with_the_driver(books)):
+            raise Violation(f"{engine.name} holds what others could have, or pulls, though it is to leave it to them")
 
     def look(self) -> None:
         for engine in self.engines:
@@ -115,3 +120,9 @@ class Checks:
                 raise Violation(f"{engine.name} does not end, though everything is processed")
             if engine.ended and engine.ended.code and not (self.code_was_wrong or self.server.has_lost):
                 raise Violation(f"{engine.name} ended with {engine.ended.code}: {engine.ended.sentence}")
+
+
+def _is_with_the_driver(books: Books) -> bool:
+    """Tell whether all that is held has begun to run."""
+    in_batches = sum(batch.count for batch in books.batches.values() if batch.stage not in BEFORE_A_RUN)
+    return in_batches == books.blocks.messages

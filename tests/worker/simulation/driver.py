@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
 from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
-from tests.worker.simulation.options import DEADLINE_SECONDS, Options
+from tests.worker.simulation.options import DEADLINE_SECONDS, GRACE_SECONDS, Options
 from tests.worker.simulation.server import Message, Server
 
 REBUILD_SECONDS = (2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 65.0)
 """One of them. The last is longer than what waits is kept for."""
+LOOK_SECONDS = 0.5
+"""Between two looks of a driver that ends whether anything runs."""
 COMMIT_SHARE = 0.8
 """How far into a run its sink has it; what is lost after that was done all the same."""
 
@@ -80,11 +82,13 @@ class Driver:
         self.spark = 1
         self.ready_at = 0.0
         self.runs: dict[tuple[str, int], Run] = {}
+        self.on_end: list[Callable[[], None]] = []
         self.on_death: list[Callable[[], None]] = []
+        self.is_ending = False
 
     @property
     def is_ready(self) -> bool:
-        return self.world.now >= self.ready_at
+        return self.world.now >= self.ready_at and not self.is_ending
 
     def hand(self, batch_id: str, run: int, messages: frozenset[Message], told: Callable[[Outcome], None]) -> None:
         """Begin a run, unless it is known; `told` hears of its outcome."""
@@ -175,8 +179,26 @@ class Driver:
         for run in list(self.runs.values()):
             self._end(run, Verdict.ENGINE_LOST)
 
+    def end(self) -> None:
+        """Begin nothing more, and be gone once nothing runs, or the grace is over."""
+        if not self.is_ending:
+            self.world.say(self.name, "ends")
+            self.is_ending = True
+            for call in self.on_end:
+                call()
+            self._gone_when_idle(self.incarnation, self.world.now + GRACE_SECONDS)
+
+    def _gone_when_idle(self, incarnation: int, until: float) -> None:
+        if incarnation != self.incarnation:
+            return
+        if self.world.now >= until or all(run.outcome for run in self.runs.values()):
+            self.kill()
+        else:
+            self.world.after(LOOK_SECONDS, self._gone_when_idle, incarnation, until)
+
     def kill(self) -> None:
         self.world.say(self.name, "is killed")
+        self.is_ending = False
         self.runs = {}
         self.incarnation += 1
         self.spark += 1

@@ -18,7 +18,7 @@ from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.settings import BatchSettings, EngineSettings, RetrySettings
 from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
-from tests.worker.simulation.driver import Driver
+from tests.worker.simulation.driver import LOOK_SECONDS, Driver
 from tests.worker.simulation.options import ACK_WAIT_SECONDS, DEADLINE_SECONDS, GRACE_SECONDS, Options
 from tests.worker.simulation.server import MESSAGE_BYTES, Message, Server
 
@@ -86,6 +86,7 @@ class Engine:
         self._calls, self._called_at = 0, -1.0
         self._pull_is_due = False
         self.dies_after: type[Action] | None = None
+        driver.on_end.append(lambda: self._later(told.DriverEnding()))
         driver.on_death.append(lambda: self._later(told.DriverLost("the call broke")))
 
     # Events
@@ -215,6 +216,8 @@ class Engine:
             return
         if self.driver.is_ready:
             self._later(told.DriverReady(str(self.driver.incarnation)))
+        elif self.driver.is_ending:
+            self.world.after(LOOK_SECONDS, self._AwaitDriver, action)
         else:
             self.world.at(self.driver.ready_at, self._AwaitDriver, action)
 

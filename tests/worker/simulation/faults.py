@@ -85,6 +85,7 @@ class Faults:
         for engine in self.checks.engines:
             engine.mend()
             engine.tell(told.Resume())
+            engine.tell(told.Reinstate())
 
     def _worker(self) -> Worker:
         return self.world.random.choice(self.workers)
@@ -167,6 +168,15 @@ class Faults:
         engine = self._worker().engine
         engine.tell(told.Pause())
         self.world.after(self._duration(), engine.tell, told.Resume())
+
+    def _retire(self) -> None:
+        engine = self._worker().engine
+        engine.tell(told.Retire())
+        self.world.after(self._duration(), engine.tell, told.Reinstate())
+
+    def _end_driver(self) -> None:
+        """Have a driver end in order, and another come in its place."""
+        self._worker().driver.end()
 
     def _cancel(self) -> None:
         engine = self._worker().engine

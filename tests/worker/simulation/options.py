@@ -4,7 +4,7 @@ Each seed leaves out most of what could be: faults that are always there hide ea
 """
 
 import random
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 FAULT_SECONDS = 30.0
 """So long messages are published and things go wrong; then all is well, and all must come to an end."""
@@ -33,6 +33,8 @@ FAULTS = (
     "cancel",
     "terminate",
 )
+LEAVINGS = ("retire", "end_driver")
+"""Chosen after all else, so that seeds without them are what they were before there were any."""
 TWINS = ("replace_frozen",)
 """After these two engines may have the same messages, each believing that it alone has them."""
 LAPSES = ("freeze", "cut", "restart_server", "lose_newest")
@@ -79,7 +81,7 @@ def choose(seed: int) -> Options:
     chance = random.Random(seed)  # noqa: S311 - chance that can be repeated
     messages = chance.choice([1, 5, 20, 40, 80])
     kinds = chance.sample(FAULTS, chance.randint(0, 4))
-    return Options(
+    options = Options(
         messages=messages,
         burst=chance.choice([1, 3, 10, 40]),
         workers=chance.choice([1, 1, 1, 2]),
@@ -96,6 +98,8 @@ def choose(seed: int) -> Options:
         publishes=chance.random() < 0.3,
         faults=tuple(chance.choices(kinds, k=chance.randint(1, 5)) if kinds else ()),
     )
+    leavings = chance.choices(LEAVINGS, k=chance.choice([0, 0, 0, 1, 3]))
+    return replace(options, faults=(*options.faults, *leavings))
 
 
 def _some(chance: random.Random, messages: int) -> frozenset[int]:

@@ -6,8 +6,19 @@ from itertools import count
 import pytest
 
 from penstock_worker.policy.ledger import Entry
-from penstock_worker.policy.machine import arriving, collecting, leases, losing, recall, running, settling, splitting
+from penstock_worker.policy.machine import (
+    arriving,
+    collecting,
+    leases,
+    leaving,
+    losing,
+    recall,
+    running,
+    settling,
+    splitting,
+)
 from penstock_worker.policy.machine import machine as whole
+from penstock_worker.policy.machine.actions import HoldReason
 from penstock_worker.policy.machine.batch import Batch, Stage
 from penstock_worker.policy.machine.blocks import Blocks, Row
 from penstock_worker.policy.machine.books import Books
@@ -217,7 +228,27 @@ def keeps_what_belongs_to_a_batch_of_another_worker(patch: Patch) -> None:
     patch.setattr(recall.Recall, "_is_for_others", lambda *_: False)
 
 
+def keeps_what_it_collected_though_it_is_to_leave(patch: Patch) -> None:
+    patch.setattr(leaving, "give_back_collected", lambda *_: None)
+
+
+def pulls_though_it_is_to_leave(patch: Patch) -> None:
+    def hold_reasons(books: Books, now: float) -> tuple[HoldReason, ...]:
+        leaves = {HoldReason.RETIRING, HoldReason.DRIVER} if books.is_leaving else set()
+        return tuple(reason for reason in original(books, now) if reason not in leaves)
+
+    original = collecting.hold_reasons
+    patch.setattr(collecting, "hold_reasons", hold_reasons)
+
+
+def is_never_reinstated(patch: Patch) -> None:
+    patch.setattr(Books, "is_leaving", property(lambda _: True))
+
+
 MUTANTS = [
+    keeps_what_it_collected_though_it_is_to_leave,
+    pulls_though_it_is_to_leave,
+    is_never_reinstated,
     keeps_what_belongs_to_a_batch_of_another_worker,
     takes_what_was_stored_later_for_what_it_knows,
     answers_what_took_the_place_of_what_it_holds,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock_worker.driver.entrypoint import Code, EntrypointError, unload
+from penstock_worker.policy.trouble import Trouble
 from penstock_worker.spark.contract import END_SECONDS, Seat, Spark
 from penstock_worker.spark.problems import CannotStartError, LostError
 
@@ -35,6 +36,7 @@ class Readiness:
 
     is_ready: bool = False
     why_not: str = "Spark is being started."
+    trouble: Trouble = Trouble.STARTING
     is_permanent: bool = False
 
 
@@ -96,7 +98,7 @@ class Keeper:
     def lost(self, complaint: str) -> None:
         """Note that Spark is lost, and have it started anew."""
         self._complaint = complaint
-        self.readiness = Readiness(why_not=f"Spark is being started anew. {complaint}")
+        self.readiness = Readiness(why_not=f"Spark is being started anew. {complaint}", trouble=Trouble.SPARK)
         self._woken.set()
 
     def kill(self) -> None:
@@ -151,14 +153,17 @@ class Keeper:
                 unload(self._code)
             self._code = self._load(self._spark)
         except CannotStartError as problem:
-            return Readiness(why_not=str(problem), is_permanent=problem.is_permanent and not was_ready)
+            is_permanent = problem.is_permanent and not was_ready
+            return Readiness(why_not=str(problem), trouble=Trouble.SPARK, is_permanent=is_permanent)
         except OSError as problem:
-            return Readiness(why_not=f"Spark cannot be started at present: {problem}")
+            return Readiness(why_not=f"Spark cannot be started at present: {problem}", trouble=Trouble.SPARK)
         except EntrypointError as problem:
             complaint = self.complaint()  # a module may use Spark while it is imported
-            return Readiness(why_not=complaint or str(problem), is_permanent=complaint is None)
+            if complaint is not None:
+                return Readiness(why_not=complaint, trouble=Trouble.SPARK)
+            return Readiness(why_not=str(problem), trouble=Trouble.CODE, is_permanent=True)
         log.info("Ready: Spark runs on %s", self._spark.name)
-        self.readiness = Readiness(is_ready=True, why_not="")
+        self.readiness = Readiness(is_ready=True, why_not="", trouble=Trouble.NONE)
         return None
 
     def _watch(self) -> None:

@@ -75,7 +75,7 @@ class Driver:
 
     def _work_and_end(self) -> int:
         self._wait_for_a_signal()
-        self._service.refuse("The driver ends.")
+        self._service.refuse("The driver ends.", is_ending=True)
         self._runs.wait_told(self._grace_seconds)
         if self._runs.at_work():
             self._give_up(f"Batches are still at work {self._grace_seconds:g} s after the driver was told to end.")

@@ -3,6 +3,7 @@
 Knows when a batch is refused: while Spark or the code is not ready. Does not know Flight, nor how a run is done.
 """
 
+import threading
 from collections.abc import Callable
 from uuid import uuid4
 
@@ -15,6 +16,9 @@ from penstock_worker.exchange.records import Description, Handed, RunName
 from penstock_worker.exchange.server import NotNowError, Service
 from penstock_worker.policy.outcome import Outcome, Verdict
 
+LOOK_SECONDS = 1.0
+"""Between two looks whether an engine that awaits our end is there still: one that died does not say so."""
+
 
 class DriverService(Service):
     """One process's service."""
@@ -25,10 +29,13 @@ class DriverService(Service):
         self._runs, self._keeper = runs, keeper
         self._incarnation = uuid4().hex
         self._refusal: str | None = None
+        self._is_ending = False
+        self._is_over = threading.Event()
 
-    def refuse(self, why_not: str) -> None:
-        """Begin no further batch, while those that were handed over go on."""
-        self._refusal = why_not
+    def refuse(self, why_not: str, *, is_ending: bool = False) -> None:
+        """Begin no further batch, while those that were handed over go on; who awaits that is told."""
+        self._refusal, self._is_ending = why_not, is_ending
+        self._is_over.set()
 
     @override
     def describe(self) -> Description:
@@ -39,7 +46,9 @@ class DriverService(Service):
             spark=self._spark,
             ready=readiness.is_ready,
             why_not=readiness.why_not,
+            trouble=readiness.trouble,
             permanent=readiness.is_permanent,
+            ending=self._is_ending,
         )
 
     @override
@@ -64,6 +73,12 @@ class DriverService(Service):
     @override
     def forget(self, name: RunName) -> None:
         self._runs.forget(name)
+
+    @override
+    def await_end(self, is_cancelled: Callable[[], bool]) -> Description:
+        while not self._is_over.wait(LOOK_SECONDS) and not is_cancelled():
+            pass
+        return self.describe()
 
     @override
     def end(self) -> None:

@@ -59,7 +59,8 @@ def _run(settings: WorkerSettings) -> int:
     except Exception:
         logger.exception("The engine has a fault; what it held is delivered again. Please report it.")
         return FAILED
-    logger.log(logging.ERROR if stop.code else logging.INFO, "%s", stop.sentence)
+    about = {"why": stop.trouble.value} if stop.trouble else {}
+    logger.log(logging.ERROR if stop.code else logging.INFO, "%s", stop.sentence, extra={"facts": about})
     return stop.code
 
 

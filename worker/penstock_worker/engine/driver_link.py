@@ -17,8 +17,9 @@ from penstock_worker.engine.standing import Standing
 from penstock_worker.engine.threads import beside
 from penstock_worker.exchange.client import DriverClient, DriverFaultError, DriverLostError, DriverSilentError
 from penstock_worker.exchange.records import Description, Handed, RunName
-from penstock_worker.policy.machine.events import DriverLost, DriverReady, DriverUnusable, Event, RunEnded
+from penstock_worker.policy.machine.events import DriverEnding, DriverLost, DriverReady, DriverUnusable, Event, RunEnded
 from penstock_worker.policy.outcome import Fault, Outcome, Verdict
+from penstock_worker.policy.trouble import Trouble
 
 LOOK_SECONDS = 0.1
 """So often a driver that is not ready is asked whether it is."""
@@ -65,17 +66,32 @@ class DriverLink:
                 return
             elif said is not None:
                 self.standing.driver_why_not = said.why_not or "The driver is starting."
+                self.standing.driver_trouble = said.trouble
+                if said.ending:
+                    self.tell(DriverEnding())
                 if said.permanent:
                     self._is_awaiting = False
-                    self.tell(DriverUnusable(self.standing.driver_why_not))
+                    self.tell(DriverUnusable(self.standing.driver_why_not, said.trouble))
                     return
             await asyncio.sleep(LOOK_SECONDS)
 
     def _ready(self, incarnation: str) -> None:
         self.incarnation = self._last = incarnation
-        self.standing.driver_why_not = ""
+        self.standing.driver_why_not, self.standing.driver_trouble = "", Trouble.NONE
         self.tell(DriverReady(incarnation))
         self.spawn(self._watch(incarnation))
+        self.spawn(self._hear_of_its_end(incarnation))
+
+    async def _hear_of_its_end(self, incarnation: str) -> None:
+        """Know at once that it was told to end: from then on whatever waits here for it waits in vain."""
+        try:
+            said = await beside(self.client.await_end, "await-end")
+        except (DriverLostError, DriverFaultError) as problem:
+            logger.debug("The driver did not tell of its end: %s", problem)  # it is watched besides
+            return
+        if said.ending and said.incarnation == self.incarnation == incarnation:
+            self.standing.driver_why_not, self.standing.driver_trouble = said.why_not, said.trouble
+            self.tell(DriverEnding())
 
     async def _watch(self, incarnation: str) -> None:
         """Notice when the driver's process is another one, or none."""
@@ -95,13 +111,13 @@ class DriverLink:
         try:
             return await beside(self.client.describe, "describe-driver")
         except (DriverLostError, DriverFaultError) as problem:
-            self.standing.driver_why_not = str(problem)
+            self.standing.driver_why_not, self.standing.driver_trouble = str(problem), Trouble.STARTING
             return None
 
     def _lost(self, incarnation: str, why: str) -> None:
         if self.incarnation == incarnation:
             self.incarnation = None
-            self.standing.driver_why_not = why
+            self.standing.driver_why_not, self.standing.driver_trouble = why, Trouble.STARTING
             self.tell(DriverLost(why))
 
     def run(self, handed: Handed, rows: Callable[[], pa.Table]) -> None:

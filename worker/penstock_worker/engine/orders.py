@@ -1,4 +1,9 @@
-"""What the micro service is asked for: status, drain, pause, resume, cancel. Knows how each is said to the machine."""
+"""What the micro service is asked for, and how each of it is said to the machine.
+
+status   how the worker stands                  drain    end once everything is processed
+pause    pull nothing until `resume`            cancel   give back one batch that runs
+retire   hold nothing but what runs, until `recall`: then it can be ended without harm to anybody
+"""
 
 import json
 from collections.abc import Callable
@@ -33,6 +38,8 @@ def orders(standing: Standing, tell: Callable[[events.Event], None]) -> dict[str
         "drain": order(events.Drain()),
         "pause": order(events.Pause()),
         "resume": order(events.Resume()),
+        "retire": order(events.Retire()),
+        "recall": order(events.Reinstate()),
         "cancel": cancel,
     }
 

@@ -1,4 +1,4 @@
-"""The NATS micro service `penstock-worker`: who works here, how it stands, and orders to drain, pause, resume, cancel.
+"""The NATS micro service `penstock-worker`: who works here, how it stands, and the orders it takes.
 
 Knows the protocol of NATS services (ADR-32), and that each endpoint is heard on two subjects: the worker's own, and its
 group's, on which every worker answers for itself. Does not know what a status says or what an order does.
@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import metadata
 from typing import Any, Self
 
 from penstock_jetstream import Connection
 from penstock_jetstream.core.tokens import as_token
+from penstock_worker.engine.standing import VERSION
 
 NAME = "penstock-worker"
-DISTRIBUTION = "penstock-worker"
 PREFIX = "penstock.worker"
 CONTROL = "$SRV"
 TYPE = "io.nats.micro.v1"
@@ -120,7 +119,7 @@ class Service:
             "type": f"{TYPE}.{kind}_response",
             "name": NAME,
             "id": self.id,
-            "version": metadata.version(DISTRIBUTION),
+            "version": VERSION,
             "metadata": {"group": self.group, "worker": self.worker, **self.facts},
         }
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock_jetstream import Block, Connected, Connection, Disconnected
+from penstock_jetstream import Block, Connected, Connection, Disconnected, Failed
 from penstock_jetstream.errors import (
     JetStreamError,
     LinkError,
@@ -198,10 +198,12 @@ class Shell:
             case Disconnected(reason):
                 logger.warning("The link to NATS is lost: %s", reason)
                 self._lose_ground()
-                self.reporter.standing.is_linked = False
+                self.reporter.standing.is_linked, self.reporter.standing.link_trouble = False, str(reason)
                 self.tell(events.LinkLost())
+            case Failed(_, problem):
+                self.reporter.standing.link_trouble = str(problem)
             case Connected():
-                self.reporter.standing.is_linked = True
+                self.reporter.standing.is_linked, self.reporter.standing.link_trouble = True, ""
                 self._look_again()
             case _:
                 pass

@@ -8,14 +8,18 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 from penstock_worker.policy.machine.actions import HandOver, HoldReason
 from penstock_worker.policy.outcome import Verdict
 from penstock_worker.policy.ranges import as_text
 from penstock_worker.policy.settings import EngineSettings
+from penstock_worker.policy.trouble import Trouble
 from penstock_worker.probes import Judgement
 
+VERSION = version("penstock-worker")
+NO_LINK = "There is no link to the NATS servers."
 RANGES_LETTERS = 500
 """Of a batch's ranges, where people read them: a scattered batch has thousands."""
 
@@ -84,7 +88,10 @@ class Standing:
     is_linked: bool = True
     trouble: str = ""
     """Why nothing can be pulled, besides the machine's reasons."""
+    link_trouble: str = ""
+    """Why there is no link, while there is none."""
     driver_why_not: str = ""
+    driver_trouble: Trouble = Trouble.STARTING
     fault: str = ""
     """Of the run that ended last, if it did not go well."""
     verdicts: Counter[str] = field(default_factory=Counter)
@@ -134,11 +141,20 @@ class Standing:
         if self.trouble:
             return Judgement(holds=False, sentence=self.trouble)
         if not self.is_linked:
-            return Judgement(holds=False, sentence="There is no link to the NATS servers.")
+            return Judgement(
+                holds=False, sentence=f"There is no link to the NATS servers. {self.link_trouble}".rstrip()
+            )
         for reason in self.holds:
             if (sentence := _NOT_READY.get(reason)) is not None:
                 return Judgement(holds=False, sentence=f"{sentence} {self._why(reason)}".rstrip())
         return Judgement(holds=True, sentence="Ready.")
+
+    @property
+    def why(self) -> Trouble:
+        """What keeps it from being ready, for programs; the holds say the rest."""
+        if self.trouble or not self.is_linked:
+            return Trouble.NATS
+        return self.driver_trouble if HoldReason.DRIVER in self.holds else Trouble.NONE
 
     def _why(self, reason: HoldReason) -> str:
         if reason is HoldReason.DRIVER:
@@ -151,10 +167,12 @@ class Standing:
         return {
             "group": self.settings.group,
             "worker": self.settings.worker,
+            "version": VERSION,
             "stream": self.settings.stream,
             "consumer": self.settings.consumer,
             "ready": ready.holds,
             "sentence": ready.sentence,
+            "why": self.why.value,
             "fault": self.fault,
             "holds": [reason.value for reason in self.holds],
             "batches": [run.told() for run in self.runs.values()],

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import flight
 
 from penstock_worker.exchange.codec import decode, encode
-from penstock_worker.exchange.records import CANCEL, DESCRIBE, END, FORGET, Description, Handed, RunName
+from penstock_worker.exchange.records import AWAIT_END, CANCEL, DESCRIBE, END, FORGET, Description, Handed, RunName
 from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.typed import MalformedError
 
@@ -88,6 +88,12 @@ class DriverClient:
         """Tell that nobody will ask for a run's outcome any more."""
         with self._telling():
             self._act(FORGET, encode(name), timeout_seconds)
+
+    def await_end(self) -> Description:
+        """Return what the driver says of itself once it begins nothing more; that may take as long as it lives."""
+        with self._telling():
+            answers = list(self._client.do_action(flight.Action(AWAIT_END, b"")))
+            return decode(Description, b"".join(each.body.to_pybytes() for each in answers))
 
     def end(self, *, timeout_seconds: float = ANSWER_SECONDS) -> None:
         """Have the process end."""

@@ -9,6 +9,8 @@ The driver serves Arrow Flight on a unix socket, and the engine calls it:
 - `do_get` with a `RunName` as ticket: the messages that the code wants published, if its outcome says that there are;
 - action `cancel` with a `RunName`: its outcome comes by its own call;
 - action `forget` with a `RunName`: nobody will ask for its outcome any more;
+- action `await-end`: answered once the driver begins nothing more, by a `Description` that says so; the engine asks it
+  first of all, and has it answered last;
 - action `end`: the process is to end, as a run in it did not; whoever keeps it alive starts another.
 
 Knows the words, and how they are written. Neither side need be of the same version: what one does not know, it leaves.
@@ -17,8 +19,9 @@ Knows the words, and how they are written. Neither side need be of the same vers
 from dataclasses import dataclass
 
 from penstock_worker.policy.ranges import Range
+from penstock_worker.policy.trouble import Trouble
 
-DESCRIBE, CANCEL, FORGET, END = "describe", "cancel", "forget", "end"
+DESCRIBE, CANCEL, FORGET, AWAIT_END, END = "describe", "cancel", "forget", "await-end", "end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +64,9 @@ class Description:
     ready: bool
     """Whether a batch can be handed over now."""
     why_not: str = ""
+    trouble: Trouble = Trouble.NONE
+    """What `why_not` is about, for programs."""
     permanent: bool = False
     """Whether it will not become ready by waiting: the code cannot be imported, say."""
+    ending: bool = False
+    """Whether it was told to end: it finishes what it has, and is not ready any more."""

@@ -5,7 +5,7 @@ what a run does.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from penstock_worker.exchange.codec import decode, encode
 from penstock_worker.exchange.columns import COLUMNS
-from penstock_worker.exchange.records import CANCEL, DESCRIBE, END, FORGET, Description, Handed, RunName
+from penstock_worker.exchange.records import AWAIT_END, CANCEL, DESCRIBE, END, FORGET, Description, Handed, RunName
 from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.typed import MalformedError
 
@@ -42,6 +42,9 @@ class Service(Protocol):
     def cancel(self, name: RunName) -> None: ...
 
     def forget(self, name: RunName) -> None: ...
+
+    def await_end(self, is_cancelled: Callable[[], bool]) -> Description:
+        """Return once no batch is begun any more, or nobody waits for it: then whatever is the case."""
 
     def end(self) -> None:
         """Have this process end, soon: it is to be answered first."""
@@ -95,6 +98,8 @@ class DriverServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ha
                 self._service.cancel(_decoded(RunName, body))
             case kind if kind == FORGET:
                 self._service.forget(_decoded(RunName, body))
+            case kind if kind == AWAIT_END:
+                yield flight.Result(pa.py_buffer(encode(self._service.await_end(context.is_cancelled))))
             case kind if kind == END:
                 self._service.end()
             case unknown:

@@ -14,6 +14,7 @@ from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine.pieces import Piece, Pieces
 from penstock_worker.policy.outcome import Fault
 from penstock_worker.policy.ranges import Range
+from penstock_worker.policy.trouble import Trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,8 @@ class HoldReason(StrEnum):
     CIRCUIT = "circuit"
     FULL = "full"
     PAUSED = "paused"
+    RETIRING = "retiring"
+    """Nothing is to be held here but what runs."""
     ENDING = "ending"
 
 
@@ -209,6 +212,8 @@ class Stop:
     code: int
     """Its exit code."""
     sentence: str
+    trouble: Trouble = Trouble.NONE
+    """What somebody has to change before it is of use to start again."""
 
 
 class Note(StrEnum):

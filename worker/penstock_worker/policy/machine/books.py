@@ -18,6 +18,7 @@ from penstock_worker.policy.machine.pieces import Piece, Pieces, count, rows_as_
 from penstock_worker.policy.machine.recall import Recall
 from penstock_worker.policy.machine.waiting import Waiting
 from penstock_worker.policy.settings import EngineSettings
+from penstock_worker.policy.trouble import Trouble
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class Ending:
     sentence: str
     cancel_at: float
     until: float
+    trouble: Trouble = Trouble.NONE
 
 
 @dataclass(slots=True)
@@ -53,6 +55,10 @@ class Driver:
     """What is known of it."""
 
     is_ready: bool = False
+    is_ending: bool = False
+    """It has said that it begins nothing more; so it is until another is ready."""
+    cancel_at: float = 0
+    """When what it still runs is cancelled, if it is ending."""
     is_awaited: bool = False
     away_since: float = 0
     """While it is not ready."""
@@ -77,11 +83,17 @@ class Books:
         self.has_ended = False
         self.is_paused = False
         self.is_draining = False
+        self.is_retired = False
         self.link_is_up = True
         self.highest = 0
         self.bad_in_a_row = 0
         """Messages condemned since a run last went well."""
         self.out: list[Action] = []
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether nothing more is begun here at present, and others are to have what is collected."""
+        return self.is_retired or self.driver.is_ending
 
     # Batches
 

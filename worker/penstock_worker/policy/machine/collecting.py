@@ -38,7 +38,7 @@ def _taken_slots(books: Books) -> int:
 
 
 def _has_room(books: Books, now: float) -> bool:
-    if books.ending or not books.driver.is_ready:
+    if books.ending or books.is_leaving or not books.driver.is_ready:
         return False
     if books.circuit.is_open:
         return _wants_probe(books) and now >= books.circuit.probe_at
@@ -80,10 +80,11 @@ def hold_reasons(books: Books, now: float) -> tuple[HoldReason, ...]:
     needs_message = _wants_probe(books) and not _waiting(books) and now >= books.circuit.probe_at
     reasons = {
         HoldReason.STARTING: not books.recall.has_read,
-        HoldReason.DRIVER: not books.driver.is_ready,
+        HoldReason.DRIVER: not books.driver.is_ready or books.driver.is_ending,
         HoldReason.CIRCUIT: books.circuit.is_open and not needs_message,
         HoldReason.FULL: books.blocks.messages >= messages or books.blocks.bytes >= size_bytes,
         HoldReason.PAUSED: books.is_paused,
+        HoldReason.RETIRING: books.is_retired,
         HoldReason.ENDING: books.ending is not None,
     }
     return tuple(reason for reason, holds in reasons.items() if holds)

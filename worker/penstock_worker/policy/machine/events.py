@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.outcome import Outcome
+from penstock_worker.policy.trouble import Trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,16 @@ class DriverLost:
 
 
 @dataclass(frozen=True, slots=True)
+class DriverEnding:
+    """It was told to end: it finishes what it has, and begins nothing more. `DriverLost` follows."""
+
+
+@dataclass(frozen=True, slots=True)
 class DriverUnusable:
     """It will not become ready by waiting: the code cannot be imported, say."""
 
     why: str
+    trouble: Trouble = Trouble.CODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +188,16 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True)
+class Retire:
+    """Pull no more and hold nothing but what runs, until `Reinstate`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reinstate:
+    """Take back a retirement."""
+
+
+@dataclass(frozen=True, slots=True)
 class Drain:
     """End once everything is processed, which `Counted` says."""
 
@@ -211,6 +228,7 @@ Event = (
     | Arrived
     | DriverReady
     | DriverLost
+    | DriverEnding
     | DriverUnusable
     | RunEnded
     | LedgerWritten
@@ -227,6 +245,8 @@ Event = (
     | Counted
     | Pause
     | Resume
+    | Retire
+    | Reinstate
     | Drain
     | CancelBatch
     | Terminate

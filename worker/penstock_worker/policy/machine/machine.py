@@ -6,12 +6,23 @@ Knows the order in which things are looked at, and when to look again. What is d
     collecting when messages become a batch, and when to pull
     running    which batch runs, and what each verdict leads to (losing, splitting, circuit)
     settling   what follows a run that went well
+    leaving    when others are to have what is held here
     ending     how it stops
 
 Sequences are not looked into for fresh messages: per message nothing is done (blocks.py). Called by the engine's shell.
 """
 
-from penstock_worker.policy.machine import actions, arriving, collecting, ending, losing, running, settling, splitting
+from penstock_worker.policy.machine import (
+    actions,
+    arriving,
+    collecting,
+    ending,
+    leaving,
+    losing,
+    running,
+    settling,
+    splitting,
+)
 from penstock_worker.policy.machine import events as told
 from penstock_worker.policy.machine.actions import Action, HoldReason, Note
 from penstock_worker.policy.machine.batch import ASKING, Stage
@@ -44,6 +55,8 @@ class Machine:
         if books.has_ended:
             return []
         books.out = []
+        if isinstance(event, told.Tick):
+            self._wake_at = None
         self._leases.look_for_sleep(now)
         self._take(event, now, chance)
         if not books.has_ended:
@@ -57,21 +70,21 @@ class Machine:
                 arriving.arrived(books, event, now)
             case told.RunEnded():
                 running.run_ended(books, event, now, chance)
-            case told.Tick():
-                self._wake_at = None
+            case told.Started():
+                losing.await_driver(books, now)
+                arriving.read_ledger(books)
+            case told.DriverReady() | told.DriverEnding() | told.DriverLost() | told.DriverUnusable():
+                self._take_driver(event, now)
+            case told.LinkLost() | told.LinkBack() | told.Reborn() | told.Counted():
+                self._take_server(event, now)
             case told.LedgerRead():
                 arriving.ledger_read(books, event, now)
             case told.LedgerUnread():
                 arriving.ledger_unread(books, event, now, chance)
-            case told.Started():
-                losing.await_driver(books, now)
-                arriving.read_ledger(books)
-            case told.DriverReady() | told.DriverLost() | told.DriverUnusable():
-                self._take_driver(event, now)
-            case told.LinkLost() | told.LinkBack() | told.Reborn() | told.Counted():
-                self._take_server(event, now)
-            case told.Pause() | told.Resume() | told.Drain() | told.CancelBatch() | told.Terminate():
-                self._take_wish(event, now)
+            case told.Pause() | told.Resume() | told.Retire() | told.Reinstate():
+                self._take_wish(event)
+            case told.CancelBatch() | told.Drain() | told.Terminate():
+                self._take_order(event, now)
             case _:
                 self._take_answer(event, now, chance)
 
@@ -99,16 +112,20 @@ class Machine:
             case _:
                 pass
 
-    def _take_driver(self, event: told.DriverReady | told.DriverLost | told.DriverUnusable, now: float) -> None:
+    def _take_driver(
+        self, event: told.DriverReady | told.DriverEnding | told.DriverLost | told.DriverUnusable, now: float
+    ) -> None:
         books = self.books
         match event:
             case told.DriverReady(incarnation):
-                books.driver.is_ready, books.driver.is_awaited = True, False
+                books.driver.is_ready, books.driver.is_awaited, books.driver.is_ending = True, False, False
                 books.report(Note.DRIVER_READY, detail=incarnation)
             case told.DriverLost(why):
                 running.driver_lost(books, why, now)
-            case told.DriverUnusable(why):
-                ending.stop_for_code(books, why, now)
+            case told.DriverEnding():
+                leaving.driver_ends(books, now)
+            case told.DriverUnusable(why, trouble):
+                ending.stop_for_code(books, why, now, trouble)
 
     def _take_server(self, event: told.LinkLost | told.LinkBack | told.Reborn | told.Counted, now: float) -> None:
         books = self.books
@@ -127,21 +144,27 @@ class Machine:
                 if books.is_draining and not (pending or ack_pending or books.blocks.messages):
                     ending.end(books, ending.EXIT_DONE, "Everything is processed.", grace_seconds=0, now=now)
 
-    def _take_wish(self, event: Event, now: float) -> None:
+    def _take_wish(self, event: told.Pause | told.Resume | told.Retire | told.Reinstate) -> None:
         books = self.books
         match event:
             case told.Pause():
                 books.is_paused = True
             case told.Resume():
                 books.is_paused = False
-            case told.Drain():
-                books.is_draining, self._count_at = True, now
+            case told.Retire():
+                books.is_retired = True
+            case told.Reinstate():
+                books.is_retired = False
+
+    def _take_order(self, event: told.CancelBatch | told.Drain | told.Terminate, now: float) -> None:
+        books = self.books
+        match event:
             case told.CancelBatch(batch_id):
                 running.cancel_batch(books, batch_id)
+            case told.Drain():
+                books.is_draining, self._count_at = True, now
             case told.Terminate(grace_seconds):
                 ending.end(books, ending.EXIT_DONE, "Asked to end.", grace_seconds=grace_seconds, now=now)
-            case _:
-                pass
 
     def _ask_all(self, now: float) -> None:
         self.books.recall.ask_at = now
@@ -156,6 +179,7 @@ class Machine:
         books.finished.forget_old(now)
         ending.go_on(books, now)
         if not books.has_ended:
+            leaving.go_on(books, now)
             arriving.ask_again(books, now)
             arriving.recall_batches(books, now)
             running.wake_rested(books, now)
@@ -202,6 +226,8 @@ class Machine:
                 dues.append(batch.due)
         if not books.driver.is_ready:
             dues.append(losing.away_until(books))
+        if books.driver.is_ending:
+            dues.append(books.driver.cancel_at)
         if books.circuit.is_open:
             dues.append(books.circuit.probe_at)
         if self._leases.renew_at is not None:

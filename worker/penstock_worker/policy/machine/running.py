@@ -15,8 +15,9 @@ from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.batch import Batch, Stage
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.delays import growing
-from penstock_worker.policy.machine.ending import cancel, stop_for_code
+from penstock_worker.policy.machine.ending import stop_for_code
 from penstock_worker.policy.machine.events import RunEnded
+from penstock_worker.policy.machine.leaving import cancel
 from penstock_worker.policy.machine.losing import await_driver, lost
 from penstock_worker.policy.machine.settling import went_well
 from penstock_worker.policy.machine.splitting import blame_data, condemn, split
@@ -42,7 +43,7 @@ def hand_over(books: Books, now: float) -> None:
 
 def _may_run(books: Books, batch: Batch, now: float) -> bool:
     running = books.running()
-    if not books.driver.is_ready or books.ending or len(running) >= books.settings.batch.in_flight:
+    if not books.driver.is_ready or books.ending or books.is_leaving or len(running) >= books.settings.batch.in_flight:
         return False
     if running and (batch.is_suspect or any(other.is_suspect for other in running)):
         return False
@@ -101,8 +102,10 @@ def _follow(books: Books, batch: Batch, outcome: Outcome, now: float, chance: fl
         await_driver(books, now)
         _lost(books, batch, alone=alone, now=now)
     elif books.ending or batch.is_cancelled or verdict is Verdict.CANCELLED:
-        delay_seconds = 0 if books.ending else books.settings.retry.max_delay_seconds
+        delay_seconds = 0 if books.ending or books.driver.is_ending else books.settings.retry.max_delay_seconds
         books.give_back_batch(batch, delay_seconds)
+    elif books.is_leaving:
+        books.give_back_batch(batch)
     elif verdict is Verdict.DATA:
         _passed(books)
         blame_data(books, batch, outcome.fault, now)
@@ -177,7 +180,7 @@ def outgoing_gone(books: Books, batch_id: str, run: int) -> None:
 def _lost(books: Books, batch: Batch, *, alone: bool, now: float) -> None:
     books.forget_run(batch)
     is_to_blame = lost(books, batch, alone=alone)
-    if books.ending or not is_to_blame:
+    if books.ending or books.is_leaving or not is_to_blame:
         return
     if batch.count > 1:
         split(books, batch, now)
