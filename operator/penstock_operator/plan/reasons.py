@@ -46,6 +46,19 @@ class Reason(StrEnum):
     SUSPENDED = "Suspended"
     STARTING = "Starting"
     ROLLING_OUT = "RollingOut"
+    SCALED = "Scaled"
+    EXTERNAL = "External"
+    # how many workers it has, and why: the same words as plan.scaling has
+    BACKLOG = "Backlog"
+    IDLE = "Idle"
+    WAITING_FOR_IDLE = "WaitingForIdle"
+    AT_MINIMUM = "AtMinimum"
+    AT_MAXIMUM = "AtMaximum"
+    LIMITED_BY_MAX_ACK_PENDING = "LimitedByMaxAckPending"
+    LIMITED_BY_QUOTA = "LimitedByQuota"
+    MORE_WORKERS_DO_NO_MORE = "MoreWorkersDoNoMore"
+    STABILIZING = "Stabilizing"
+    BACKLOG_UNKNOWN = "BacklogUnknown"
     # a queue group cannot have workers, or they cannot work
     TEMPLATE_REFUSED = "TemplateRefused"
     SECRET_ELSEWHERE = "SecretElsewhere"  # noqa: S105 - a reason, not a secret

@@ -1,0 +1,118 @@
+"""What ails a worker's pod, told from pods of real failures."""
+
+import pytest
+
+from penstock_operator.plan.fleet import ailment_of, read_deployment
+from penstock_operator.plan.reasons import Reason
+from tests.operator.plan.fleet.fleets import DEPLOYMENTS, PODS, real_deployment, real_pod
+
+WELL = {
+    "ready",
+    "not-ready",
+    "pods-are-made",
+    "driver-is-made",
+    "being-deleted",
+    "evicted-and-ended-well",
+    "nobody-schedules-it",
+    "secret-of-a-volume-is-not-there",  # which only events tell: Connections say that their Secrets are missing
+}
+REFUSED_CONNECTION = "dial tcp 127.0.0.1:1: connect: connection refused"
+AILING = {
+    "image-is-not-there": (
+        Reason.IMAGE_NOT_PULLED,
+        "image 127.0.0.1:1/example/etl:1.4 of the driver",
+        REFUSED_CONNECTION,
+    ),
+    "image-is-not-there-and-the-kubelet-waits": (Reason.IMAGE_NOT_PULLED, "spec.handler.image", REFUSED_CONNECTION),
+    "image-has-no-name": (Reason.IMAGE_NOT_PULLED, "example/ETL:1", "must be lowercase"),
+    "image-is-never-pulled": (Reason.IMAGE_NOT_PULLED, "example/absent:1", "pull policy of Never"),
+    "image-of-the-engine-is-not-there": (Reason.IMAGE_NOT_PULLED, "of the engine", "the operator's worker image"),
+    "secret-of-a-variable-is-not-there": (Reason.SECRET_NOT_FOUND, "the driver", 'secret "lake" not found.'),
+    "key-of-a-variable-is-not-there": (Reason.PODS_REFUSED, "the driver", "couldn't find key absent in ConfigMap"),
+    "image-runs-as-root": (Reason.PODS_REFUSED, "the engine", "image will run as root."),
+    "claim-is-not-there": (Reason.UNSCHEDULABLE, 'persistentvolumeclaim "lake" not found', "spec.template"),
+    "too-large-for-any-node": (Reason.UNSCHEDULABLE, "1 Insufficient cpu. Ask for less", ""),
+    "no-node-has-the-label": (Reason.UNSCHEDULABLE, "didn't match Pod's node affinity/selector. Ask", ""),
+    "held-back-by-a-gate": (Reason.UNSCHEDULABLE, "scheduling gates", ""),
+    "driver-cannot-be-started": (Reason.CRASHING, 'exec: "python": executable file not found', "built from"),
+    "driver-cannot-be-started-and-the-kubelet-waits": (Reason.CRASHING, "cannot be started", "built from"),
+    "driver-out-of-memory": (Reason.CRASHING, "containers[driver].resources.limits.memory", "spec.batch.maxBytes"),
+    "engine-out-of-memory": (Reason.CRASHING, "initContainers[engine].resources.limits.memory", ""),
+    "code-failed": (Reason.CODE_FAILED, "column `amout` does not exist (etl.py, line 7).", ""),
+    "code-failed-right-now": (Reason.CODE_FAILED, "column `amout` does not exist (etl.py, line 7).", ""),
+    "settings-of-the-driver-are-wrong": (Reason.INVALID, "The driver cannot use", "driver.conf: it is missing."),
+    "settings-of-the-engine-are-wrong": (Reason.INVALID, "The engine cannot use", "driver.conf: it is missing."),
+    "driver-crashes": (Reason.CRASHING, "exit code 1", "ValueError: no"),
+    "driver-crashed-right-now": (Reason.CRASHING, "exit code 1", "ValueError: no"),
+    "driver-ends-by-itself": (Reason.CRASHING, "exit code 0", "does not say why"),
+    "engine-crashes-without-a-word": (Reason.CRASHING, "The engine ends again and again", "does not say why"),
+    "driver-does-not-answer-its-probe": (Reason.CRASHING, "The driver", ""),
+    "driver-runs-again-after-two-ends": (Reason.CRASHING, "The driver", ""),
+    "evicted": (Reason.CRASHING, "Evicted", 'volume "penstock-work" exceeds the limit'),
+}
+
+
+def test_there_is_a_case_for_each_pod() -> None:
+    assert WELL | AILING.keys() == PODS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(WELL))
+def test_a_pod_that_works_or_is_on_its_way_is_not_ailing(name: str) -> None:
+    assert ailment_of(real_pod(name)) is None
+
+
+@pytest.mark.parametrize("name", AILING)
+def test_what_ails_a_pod_is_told_with_a_reason_and_what_helps(name: str) -> None:
+    reason, *said = AILING[name]
+    ailment = ailment_of(real_pod(name))
+    assert ailment is not None
+    assert ailment.reason is reason
+    assert all(each in ailment.message for each in said), ailment.message
+    assert real_pod(name).name not in ailment.message, "it would be another sentence for each pod"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("image-is-not-there", "image-is-not-there-and-the-kubelet-waits"),
+        ("code-failed", "code-failed-right-now"),
+        ("driver-crashes", "driver-crashed-right-now"),
+        ("driver-cannot-be-started", "driver-cannot-be-started-and-the-kubelet-waits"),
+        ("driver-does-not-answer-its-probe", "driver-runs-again-after-two-ends"),
+    ],
+)
+def test_the_sentence_stays_from_one_try_to_the_next(one: str, other: str) -> None:
+    assert ailment_of(real_pod(one)) == ailment_of(real_pod(other))
+
+
+def test_a_pod_says_where_it_stands() -> None:
+    ready, deleted, unscheduled = (real_pod(name) for name in ("ready", "being-deleted", "too-large-for-any-node"))
+    assert (ready.is_ready, ready.has_engine, ready.is_there, ready.node) == (True, True, True, "node")
+    assert len(ready.revision) == 16
+    assert (deleted.deleting, deleted.is_there) == (True, False)
+    assert (unscheduled.has_engine, unscheduled.node, unscheduled.phase) == (False, "", "Pending")
+    assert not real_pod("evicted").is_there
+
+
+REFUSALS = {
+    "quota-is-used-up": "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1",
+    "service-account-is-not-there": 'serviceaccount "absent" not found',
+    "pod-security-refuses": 'violates PodSecurity "restricted:latest": privileged (container "driver"',
+    "priority-is-not-there": "no PriorityClass with name absent was found",
+    "works": "",
+    "progresses": "",
+}
+
+
+def test_there_is_a_case_for_each_deployment() -> None:
+    assert REFUSALS.keys() == DEPLOYMENTS.keys()
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_deployment_says_why_its_pods_cannot_be_made(name: str) -> None:
+    found = read_deployment(real_deployment(name))
+    assert REFUSALS[name] in found.refused
+    assert bool(found.refused) == bool(REFUSALS[name])
+    assert "forbidden" not in found.refused
+    assert found.is_seen
+    assert len(found.revision) == 16
