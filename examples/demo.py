@@ -28,6 +28,7 @@ from penstock_operator.local.embedded_nats import EmbeddedNatsError, embedded_na
 from penstock_operator.local.state import StateFolder
 
 EXAMPLE = Path(__file__).parent / "orders"
+STREAM = EXAMPLE / "manifests.yaml"
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 REGIONS = ("north", "east", "south", "west")
 POISON = (b"pardon?", b'{"id": "many", "region": "north"}', b'{"region": "east", "amount": 3}', b"")
@@ -77,7 +78,7 @@ async def publish(server: Path, orders: int) -> tuple[Totals, int]:
     """Make the stream as it is declared, and publish; return what was published by region, and how many were poison."""
     dice, totals, poison = random.Random(7), {region: Counter[str]() for region in REGIONS}, 0
     async with embedded_nats(server) as nats, Connection(nats.url) as connection:
-        await asyncio.to_thread(penstock, "apply", "-f", str(EXAMPLE), "--server", nats.url)
+        await asyncio.to_thread(penstock, "apply", "-f", str(STREAM), "--server", nats.url)
         started = time.perf_counter()
         async with JetStream(connection).publisher(max_in_flight=WINDOW) as publisher:
             confirmations = []

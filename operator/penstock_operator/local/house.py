@@ -238,7 +238,7 @@ class House:
                 for sentence in code_places.means_nothing(
                     spec, code_places.folder_of(self._manifests.places[identity])
                 ):
-                    self.tell(Level.WARNING, str(identity), sentence)
+                    self.tell(Level.INFO, str(identity), sentence)
                 self._tasks.create_task(group.run())
             self._declare_group(self.groups[identity], spec)
 
