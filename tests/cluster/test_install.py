@@ -58,6 +58,19 @@ def test_the_operator_becomes_ready_and_sees_what_is_declared(installed: Namespa
     wait_until(lambda: seen in installed.kubectl("logs", "deployment/penstock"), "the Connection is seen", SECONDS)
 
 
+def test_the_clusters_own_roles_let_people_do_with_our_kinds_what_they_let_them_do_with_others(
+    installed: Namespace,
+) -> None:
+    def may(role: str, verb: str) -> bool:
+        rules = json.loads(installed.kubectl("get", f"clusterrole/{role}", "--output=json"))["rules"]
+        ours = [rule for rule in rules if "penstock.dev" in rule["apiGroups"] and "streams" in rule["resources"]]
+        return any(verb in rule["verbs"] for rule in ours)
+
+    roles = ("view", "edit", "admin")
+    wait_until(lambda: all(may(role, "list") for role in roles), "they have taken up the chart's", SECONDS)
+    assert [may(role, "delete") for role in roles] == [False, True, True]
+
+
 def test_another_replica_leads_at_once_when_the_leaders_pod_is_deleted(
     installed_with_a_long_lease: Namespace,
 ) -> None:
