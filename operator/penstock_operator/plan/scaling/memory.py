@@ -63,6 +63,10 @@ class Futile:
     """Since there are no more than are enough, until it is known that they are."""
     is_proven: bool = False
 
+    def bound(self, now: float) -> int:
+        """Return how many there may be: twice as many once more may be tried, until that has been judged."""
+        return self.workers if now < self.until else 2 * self.workers
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:

@@ -105,7 +105,7 @@ def _bounded(limits: Limits, seen: Observation, memory: Memory, wanted: int, why
     bounds = [(limits.max_workers, Why.MAXIMUM), (limits.fed, Why.MAX_ACK_PENDING)]
     if limits.quota is not None:
         bounds.append((limits.quota, Why.QUOTA))
-    if memory.futile and seen.now < memory.futile.until:
-        bounds.append((memory.futile.workers, Why.FUTILE))
+    if memory.futile:
+        bounds.append((memory.futile.bound(seen.now), Why.FUTILE))
     bound, its_why = min(bounds, key=lambda each: each[0])
     return (max(bound, limits.min_workers), its_why) if wanted > bound else (wanted, why)

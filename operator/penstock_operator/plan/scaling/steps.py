@@ -1,10 +1,11 @@
 """What a step up has brought: one that brought nothing is taken back, and not repeated for a while.
 
 Where Spark, a database or the disk is the wall, more workers only wait on each other, and each seems to be slow:
-autoscalers that do not look go on to their maximum, and stay there. So all workers of a step are looked at, for a while
-and with a backlog before them. If they do not do a third of what one could do before, times their number, only as many
-are kept as would have been enough for what they do. Those are looked at likewise: if they do less, it was not a wall
-but dearer messages, and the bound is lifted. Knows steps and rates. Does not decide how many are wanted.
+autoscalers that do not look go on to their maximum, and stay there. So all workers of a step are looked at, for a
+while and with a backlog before them. If those that were added do not bring a third of what one could do before, each,
+only as many are kept as would have been enough for what they do. Those are looked at likewise: if they do less, it
+was not a wall but dearer messages, and the bound is lifted. Knows steps and rates. Does not decide how many are
+wanted.
 """
 
 from dataclasses import replace
@@ -19,7 +20,7 @@ PROOF_SECONDS = 60.0
 PROOF_BATCHES = 3
 """Nor for less than so many full batches take: rates are those of batches that are done."""
 FRUITLESS = 1 / 3
-"""A step brought nothing if its workers do less than this share of what they would do without a wall."""
+"""A step brought nothing if those that were added do less than this share of what they would do without a wall."""
 ENOUGH = 0.8
 """Fewer workers are enough if they do this share of what more have done."""
 HELD_SECONDS = 600.0
@@ -56,9 +57,10 @@ def _judged_step(memory: Memory, seen: Observation, proof: float) -> Memory:
     if settled.seconds < proof:
         return replace(memory, step=replace(step, settled=settled))
     memory = replace(memory, step=None)
-    if settled.per_second >= FRUITLESS * step.after * step.each:
+    work = settled.per_second / step.each  # of so many
+    if work - step.before >= FRUITLESS * (step.after - step.before):
         return replace(memory, futile=None)
-    enough = max(step.before, ceil(settled.per_second / step.each))
+    enough = max(step.before, ceil(work))
     futile = _again(memory.futile, enough, settled.per_second, seen.now)
     return replace(memory, futile=futile, wanted=(), found=None)  # taken back at once
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import median
 
 from penstock_operator.plan.scaling import Decision, Why
-from tests.operator.plan.scaling.group import Group, limits, only_until, steady
+from tests.operator.plan.scaling.group import READING_SECONDS, Group, limits, only_until, steady
 
 HOUR = 3600.0
 
@@ -57,7 +58,8 @@ def test_a_wall_that_workers_share_is_noticed() -> None:
     decisions = list(group.run(HOUR))
     walled = [decision for decision in decisions if decision.why is Why.FUTILE]
     assert len(walled) > len(decisions) / 2, numbers(decisions)
-    assert max(numbers(walled)) <= 3, numbers(decisions)
+    assert median(numbers(walled)) <= 3, numbers(decisions)
+    assert max(numbers(walled)) <= 6, "what is tried once more"
 
 
 def test_a_wall_is_noticed_by_a_group_that_had_no_backlog_before_it() -> None:
@@ -76,8 +78,9 @@ def test_messages_that_became_dearer_look_like_a_wall_and_are_known_by_what_fewe
     assert group.pending < 30 * 300, "it has caught up"
 
 
-def test_a_wall_is_tried_less_and_less_often() -> None:
+def test_a_wall_is_tried_less_and_less_often_and_with_few_more_workers() -> None:
     group = Group(limits(), lambda now: 700 if now < 600 else 5000, wall=800)
     found = numbers(list(group.run(8 * HOUR)))
-    tries = sum(before < after == 20 for before, after in pairwise(found))
-    assert 2 <= tries <= 8, found
+    late = found[-int(6 * HOUR / READING_SECONDS) :]
+    assert 2 <= sum(before < after for before, after in pairwise(late)) <= 6, late
+    assert max(late) <= 8, late
