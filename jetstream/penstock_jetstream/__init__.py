@@ -25,7 +25,7 @@ from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.encryption import Tls
 from penstock_jetstream.transport.events import Closed, Connected, Disconnected, Failed, LameDuck, ServerReported
 from penstock_jetstream.transport.identity import Credentials, Jwt, Nkey, Token, UserPassword
-from penstock_jetstream.transport.options import Options
+from penstock_jetstream.transport.options import Options, Reach
 
 __all__ = [
     "AckToken",
@@ -53,6 +53,7 @@ __all__ = [
     "PubAck",
     "Publisher",
     "Pushing",
+    "Reach",
     "Retry",
     "ServerReported",
     "StoredMessage",

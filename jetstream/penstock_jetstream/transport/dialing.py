@@ -27,6 +27,7 @@ from penstock_jetstream.transport.options import Options
 
 SSL_SHUTDOWN_SECONDS = 1
 GREETING_BYTES = 32 << 10
+TCP_FAMILIES = (socket.AF_INET, socket.AF_INET6)
 VERSION = version("penstock-jetstream")
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class Dialer:
         """Have a socket, encrypted if that is wanted, and the server's greeting."""
         address, greeting = link.address, b""
         tls = self.tls or (Tls() if address.tls else None)
-        plain = await self._within(_connected(address), f"{address} took no connection")
+        plain = await self._within(self._socket(address), f"{address} took no connection")
         try:
             self._tune(plain)
             if tls is None or not tls.handshake_first:
@@ -75,9 +76,13 @@ class Dialer:
             link.feed(greeting)
         await self._within(link.informed, f"{address} did not greet")
 
+    async def _socket(self, address: Address) -> socket.socket:
+        reached = await self.options.reach(address.host, address.port) if self.options.reach else None
+        return await _connected(address) if reached is None else reached
+
     def _tune(self, plain: socket.socket) -> None:
         """Have the system notice a peer that takes nothing any more."""
-        if hasattr(socket, "TCP_USER_TIMEOUT"):
+        if hasattr(socket, "TCP_USER_TIMEOUT") and plain.family in TCP_FAMILIES:
             patience_seconds = (1 + MOST_UNANSWERED) * self.options.ping_interval_seconds
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * patience_seconds))
 

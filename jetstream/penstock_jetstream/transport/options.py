@@ -1,6 +1,11 @@
 """How patient a connection is, and how much it holds. The defaults suit a data centre."""
 
+import socket
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+
+Reach = Callable[[str, int], Awaitable[socket.socket | None]]
+"""Is told the host and the port of a server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,3 +25,7 @@ class Options:
     """How much may wait to be sent, before publishing fails."""
     read_moderation_seconds: float = 0.0005
     """While there are subscriptions for blocks, how long to wait after a small read: fewer reads cost less."""
+    reach: Reach | None = None
+    """Makes sockets to servers that cannot just be dialled: by way of a proxy, or of a tunnel. It returns one that is
+    connected and does not block, or None where the address is to be dialled after all. TLS is spoken over it as ever,
+    and checks the name of the address."""
