@@ -11,6 +11,7 @@ import yaml
 
 from penstock_operator.cli.version import disagreement
 from penstock_operator.resources import KINDS
+from tests.testbed.kubernetes.access import Access
 from tests.testbed.run import ROOT
 
 VERSION = (ROOT / "VERSION").read_text().strip()
@@ -134,3 +135,42 @@ def test_each_shell_is_taught_by_a_script_of_its_own(shell: str) -> None:
 def test_what_the_bash_script_asks_for_is_answered() -> None:
     asked = {**os.environ, "_PENSTOCK_COMPLETE": "bash_complete", "COMP_WORDS": "penstock c", "COMP_CWORD": "1"}
     assert penstock(env=asked).stdout.split() == ["plain,completion", "plain,crds"]
+
+
+def kubectl_completions(*words: str) -> list[str]:
+    program = PENSTOCK.with_name("kubectl_complete-penstock")
+    return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_kubectl_is_told_how_to_complete() -> None:
+    assert kubectl_completions("paus") == [
+        "pause\tHave a queue group pull no more.",
+        ":4",
+    ]
+    assert [line.split("\t")[0] for line in kubectl_completions("dead", "")] == [
+        "discard",
+        "list",
+        "replay",
+        "show",
+        ":4",
+    ]
+    assert kubectl_completions("plan", "-f", "")[-1] == ":0"
+
+
+def test_kubectl_runs_it_as_a_plugin_that_means_the_cluster(control_plane: Access, tmp_path: Path) -> None:
+    path = f"{PENSTOCK.parent}:{os.environ['PATH']}"
+    environment = {**control_plane.kubectl_environment(), "PATH": path, "KUBECONFIG": str(control_plane.kubeconfig)}
+
+    def kubectl(*words: str | Path, **other: str) -> subprocess.CompletedProcess[str]:
+        command: list[str | Path] = [control_plane.kubectl_program, "penstock", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env={**environment, **other})
+
+    told = kubectl("pause", "--help").stdout
+    assert "Usage: kubectl penstock pause [OPTIONS] GROUP" in told
+    assert "\n    kubectl penstock pause orders --wait\n" in told
+    manifest = tmp_path / "nats.yaml"
+    spec = {"servers": ["nats://nats.nats:4222"]}
+    declared = {"apiVersion": "penstock.dev/v1alpha1", "kind": "Connection", "metadata": {"name": "nats"}, "spec": spec}
+    manifest.write_text(yaml.safe_dump(declared))
+    refused = kubectl("plan", "-f", manifest, KUBECONFIG=str(tmp_path / "none"))
+    assert "No way to a Kubernetes cluster was found" in refused.stderr

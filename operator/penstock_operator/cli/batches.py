@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from penstock_operator.cli import human
-from penstock_operator.cli.groups import Group, group_argument, with_groups
+from penstock_operator.cli.groups import Group, with_groups
+from penstock_operator.cli.naming import group_argument
 from penstock_operator.cli.output import Form, form_option, print_data, print_table, say
 from penstock_operator.cli.sources import Sources, source_options
 from penstock_operator.cli.tables import Column

@@ -5,7 +5,8 @@ meant only: the client takes a second to load.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,14 +14,18 @@ import click
 from kubernetes.aio.client import ApiClient
 from typing_extensions import override
 
+from penstock_jetstream import Reach
+from penstock_operator.cli.ways import Ways
 from penstock_operator.local.home import LocalHome, Teller
 from penstock_operator.local.manifests import Manifests
 from penstock_operator.local.outcome import Change, Outcome
 from penstock_operator.local.run import RUN
 from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.dependencies import depends_on
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.storage.access import NoAccessError, find_access
 from penstock_operator.storage.errors import HomeError, RefusedError
+from penstock_operator.storage.forwarding import Forwarding
 from penstock_operator.storage.kubernetes_home import KubernetesHome
 from penstock_operator.storage.objects import Object, apply_object, objects_of
 
@@ -44,20 +49,22 @@ def in_cluster(work: Callable[[ApiClient], Awaitable[T]]) -> T:
 
 
 async def objects_in(client: ApiClient, kinds: Sequence[str], namespace: str | None) -> list[Object]:
-    """List objects, one kind after the other."""
-    found: list[Object] = []
-    for kind in kinds:
+    """List objects, in the order of their kinds."""
+
+    async def listed(kind: str) -> list[Object]:
         try:
-            found += await objects_of(client, kind, namespace)
+            return await objects_of(client, kind, namespace)
         except RefusedError as refusal:
             raise click.ClickException(_listing_sentence(refusal, kind, namespace)) from refusal
-    return found
+
+    return [each for found in await asyncio.gather(*map(listed, kinds)) for each in found]
 
 
 async def all_around(client: ApiClient, wanted: Sequence[Identity]) -> list[Object]:
     """List what manifests may refer to or be in conflict with: everywhere or, if that is not allowed, beside them."""
     try:
-        return [each for kind in RUN for each in await objects_of(client, kind, None)]
+        found = await asyncio.gather(*(objects_of(client, kind, None) for kind in RUN))
+        return [each for some in found for each in some]
     except RefusedError as refusal:
         if refusal.code != FORBIDDEN:
             raise
@@ -89,9 +96,12 @@ async def applied(
 class ClusterHome(LocalHome):
     """What a cluster declares, with manifests laid over it: for looking only, nothing is written."""
 
-    def __init__(self, client: ApiClient, manifests: Manifests, teller: Teller, secrets_folder: Path | None) -> None:
-        super().__init__(manifests, teller, secrets_folder)
+    def __init__(
+        self, client: ApiClient, ways: Ways, manifests: Manifests, teller: Teller, secrets: Path | None
+    ) -> None:
+        super().__init__(manifests, teller, secrets)
         self._cluster = KubernetesHome(client)
+        self._ways = ways
 
     def lay(self, objects: Iterable[Object]) -> None:
         """Take these in place of what is known of them."""
@@ -99,14 +109,40 @@ class ClusterHome(LocalHome):
             declared = Declared.read(each)
             self.declared[declared.identity] = declared
 
+    async def lay_with_neighbours(self, client: ApiClient, kinds: Sequence[str], namespace: str | None) -> None:
+        """Take in the objects of a namespace, or of all, and those of the namespaces that they refer to."""
+        self.lay(await objects_in(client, kinds, namespace))
+        known = {namespace}
+        while namespace is not None and (more := self._referred_to() - known):
+            known |= more
+            for each in sorted(more):
+                self.lay(await objects_in(client, RUN, each))
+
+    def _referred_to(self) -> set[str]:
+        world = self.declared
+        return {identity.namespace for each in list(world.values()) for identity in depends_on(each, world)}
+
     @override
     async def secret(self, namespace: str, name: str) -> Mapping[str, bytes] | None:
         given = await super().secret(namespace, name)
         return await self._cluster.secret(namespace, name) if given is None else given
 
     @override
+    def reach(self, namespace: str) -> Reach | None:
+        return self._ways.reach(namespace)
+
+    @override
     async def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         return {**await self._cluster.namespace_labels(namespace), **await super().namespace_labels(namespace)}
+
+
+@asynccontextmanager
+async def home_over(
+    client: ApiClient, manifests: Manifests, teller: Teller, secrets: Path | None
+) -> AsyncIterator[ClusterHome]:
+    """Make the home, for as long as there are ways to what it names."""
+    async with Forwarding(client) as forwarding:
+        yield ClusterHome(client, Ways(client, forwarding), manifests, teller, secrets)
 
 
 def _listing_sentence(refusal: RefusedError, kind: str, namespace: str | None) -> str:

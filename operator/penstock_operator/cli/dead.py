@@ -13,7 +13,8 @@ import click
 
 from penstock_operator.cli import human
 from penstock_operator.cli.exit_codes import FAILED
-from penstock_operator.cli.groups import Group, group_argument, group_option, the_one, with_groups
+from penstock_operator.cli.groups import Group, the_one, with_groups
+from penstock_operator.cli.naming import group_argument, group_option
 from penstock_operator.cli.output import Form, Progress, form_option, print_data, print_table, say
 from penstock_operator.cli.sources import Sources, source_options
 from penstock_operator.cli.tables import Column

@@ -14,9 +14,10 @@ from penstock_operator.cli.exit_codes import FAILED
 from penstock_operator.cli.output import Form, form_option, print_data
 from penstock_operator.cli.sources import Sources, source_options
 from penstock_operator.cli.widths import printable
+from penstock_operator.local.home import LocalHome
 from penstock_operator.plan.declared import Declared
 from penstock_operator.resources import ConnectionSpec
-from penstock_operator.services.home import Home, HomeError
+from penstock_operator.services.home import HomeError
 from penstock_operator.services.nats.examination import Finding, Verdict, examine
 from penstock_operator.services.nats.material import secret_names
 
@@ -27,7 +28,6 @@ MARKS: Mapping[Verdict, tuple[str, str]] = {
 }
 CREDENTIALS, KEY = "credentials", "user.creds"
 """The Secret that --creds is taken for."""
-CLUSTER = "the cluster"
 
 Told = Callable[[str, Finding], None]
 
@@ -48,7 +48,7 @@ def doctor(context: click.Context, *, sources: Sources, credentials: Path | None
 
     Of each Connection: its Secrets, each server, JetStream, each permission, clocks, limits. Without -f and --server
     the Connections are those of the cluster, and the cluster itself is looked at: the definitions of our kinds, the
-    operator, its rights. Exits with code 1 if something does not hold.
+    operator, its rights, and whether pods can be made of each QueueGroup. Exits with code 1 if something does not hold.
 
     \b
     Examples:
@@ -82,9 +82,7 @@ def _examine(sources: Sources, credentials: Path | None, told: Told) -> None:
         home = sources.local_home()
         asyncio.run(examine_all(home.declared.values(), home, told))
     else:
-        sources.examine_cluster(
-            lambda finding: told(CLUSTER, finding), lambda home: examine_all(home.declared.values(), home, told)
-        )
+        sources.examine_cluster(told, lambda home: examine_all(home.declared.values(), home, told))
 
 
 async def _examine_servers(servers: tuple[str, ...], credentials: bytes | None, told: Told) -> None:
@@ -98,7 +96,7 @@ async def _examine_servers(servers: tuple[str, ...], credentials: bytes | None, 
         told(" ".join(servers), finding)
 
 
-async def examine_all(objects: Iterable[Declared], home: Home, told: Told) -> None:
+async def examine_all(objects: Iterable[Declared], home: LocalHome, told: Told) -> None:
     """Look at all Connections among these objects."""
     for declared in list(objects):
         if not isinstance(declared.spec, ConnectionSpec):
@@ -109,7 +107,7 @@ async def examine_all(objects: Iterable[Declared], home: Home, told: Told) -> No
         except HomeError as problem:
             told(str(declared.identity), Finding("Secrets", Verdict.BAD, str(problem)))
             continue
-        async for finding in examine(declared.spec, namespace, secrets):
+        async for finding in examine(declared.spec, namespace, secrets, home.reach(namespace)):
             told(str(declared.identity), finding)
 
 

@@ -11,10 +11,11 @@ import click
 from typing_extensions import override
 
 from penstock_operator.cli import human
+from penstock_operator.cli.group_status import with_workers
 from penstock_operator.cli.output import Form, form_option, print_data, print_table, say
 from penstock_operator.cli.sources import Sources, source_options
 from penstock_operator.cli.tables import Column
-from penstock_operator.resources import KINDS, Kind
+from penstock_operator.resources import KINDS, QUEUE_GROUP, Kind
 
 COLUMNS = (
     Column("KIND"),
@@ -25,6 +26,21 @@ COLUMNS = (
     Column("AGE"),
     Column("THERE IS"),
 )
+GROUP_COLUMNS = (
+    Column("NAMESPACE"),
+    Column("NAME"),
+    Column("READY"),
+    Column("REASON"),
+    Column("LAG", right=True),
+    Column("UNACKED", right=True),
+    Column("HELD", right=True),
+    Column("BUSY", right=True),
+    Column("WORKERS", right=True),
+    Column("DESIRED", right=True),
+    Column("AGE"),
+)
+"""Of QueueGroups alone: as kubectl shows them, and what of their messages has no final answer yet."""
+GROUP_FACTS = ("pending", "ackPending", "held", "busyReplicas", "replicas", "desiredReplicas")
 NAMES: Mapping[str, Kind] = {
     name: kind for kind in KINDS for name in (kind.name.lower(), kind.plural, *kind.short_names)
 }
@@ -71,15 +87,21 @@ def get(kind: Kind | None, name: str | None, sources: Sources, form: Form) -> No
       penstock get
       penstock get streams -n orders
       penstock get consumer etl -o yaml
+      penstock get queuegroups
       penstock get -f manifests/
     """  # noqa: D301 - click wants the control character
     found = [each for each in sources.objects(KINDS if kind is None else (kind,)) if name in (None, name_of(each))]
+    if kind is QUEUE_GROUP and sources.is_local:
+        found = with_workers(found, sources)
     if name is not None and not found:
         raise click.ClickException(f"There is no {kind.name if kind else 'object'} {name}.")
     if form is not Form.TABLE:
         print_data(form, {"apiVersion": "v1", "kind": "List", "items": list(found)})
         return
-    print_table(COLUMNS, [_row(each, datetime.now(UTC)) for each in found])
+    if kind is QUEUE_GROUP:
+        print_table(GROUP_COLUMNS, [_group_row(each, datetime.now(UTC)) for each in found])
+    else:
+        print_table(COLUMNS, [_row(each, datetime.now(UTC)) for each in found])
     _tell_what_is_wrong(found)
 
 
@@ -114,6 +136,12 @@ def _row(found: Object, now: datetime) -> tuple[str, ...]:
     )
 
 
+def _group_row(found: Object, now: datetime) -> tuple[str, ...]:
+    _, *named, age, _ = _row(found, now)
+    status = found.get("status") or {}
+    return (*named, *(human.number(status.get(fact)) for fact in GROUP_FACTS), age)
+
+
 def _what_there_is(kind: str, status: Mapping[str, Any]) -> str:
     if kind == "Stream" and "messages" in status:
         return f"{human.number(status['messages'])} messages, {human.size(status.get('bytes'))}"
@@ -121,6 +149,9 @@ def _what_there_is(kind: str, status: Mapping[str, Any]) -> str:
         return f"{human.number(status['pending'])} pending, {human.number(status.get('ackPending'))} unacknowledged"
     if kind == "Connection" and "serverName" in status:
         return f"{status['serverName']}, NATS {status.get('serverVersion', '')}"
+    if kind == QUEUE_GROUP.name and "replicas" in status:
+        busy, pending = (human.number(status.get(fact)) for fact in ("busyReplicas", "pending"))
+        return f"{human.number(status['replicas'])} workers, {busy} busy; {pending} pending"
     return human.UNKNOWN
 
 

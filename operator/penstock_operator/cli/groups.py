@@ -4,25 +4,25 @@ Knows how a group is named on a command line, and that a Connection is opened on
 what is asked of them.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
-from penstock_jetstream import Connection, JetStream
+from penstock_jetstream import Connection, JetStream, Options
 from penstock_jetstream.errors import JetStreamError
+from penstock_operator.cli.naming import chosen
 from penstock_operator.cli.output import say
 from penstock_operator.cli.sources import Sources
 from penstock_operator.local.home import LocalHome
-from penstock_operator.local.state import DEFAULT_FOLDER, GroupFolder, StateError, StateFolder
+from penstock_operator.local.state import GroupFolder
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.group_places import GroupPlace, group_place
 from penstock_operator.plan.surroundings import Waiting
 from penstock_operator.plan.worker_settings import group_name
-from penstock_operator.resources import QUEUE_GROUP, ConnectionSpec, QueueGroupSpec
+from penstock_operator.resources import ConnectionSpec, QueueGroupSpec
 from penstock_operator.services.home import HomeError
 from penstock_operator.services.nats.failures import told
 from penstock_operator.services.nats.material import MaterialError, material, secret_names
@@ -54,11 +54,18 @@ class Group:
         return self.jetstream.connection
 
 
-def with_groups(sources: Sources, name: str | None, work: Callable[[Sequence[Group]], Awaitable[T]]) -> T:
-    """Do something with the group of this name, or with all that there are."""
+def with_groups(
+    sources: Sources,
+    name: str | None,
+    work: Callable[[Sequence[Group]], Awaitable[T]],
+    *,
+    only: Container[Identity] | None = None,
+) -> T:
+    """Do something with the group of this name, or with all that there are, or some of these."""
 
     async def working(home: LocalHome) -> T:
-        found = _found(home.declared, _chosen(home.declared, name), is_one=name is not None)
+        meant = [each for each in chosen(home.declared, name) if only is None or each in only]
+        found = _found(home.declared, meant, is_one=name is not None)
         async with _opened(home, {each.place.connection for each in found}) as opened:
             return await work([_group(sources, each, opened[each.place.connection]) for each in found])
 
@@ -74,21 +81,6 @@ def the_one(groups: Sequence[Group]) -> Group:
         return groups[0]
     names = ", ".join(group.identity.name for group in groups)
     raise click.UsageError(f"There are the QueueGroups {names}: say which is meant, with --group NAME.")
-
-
-def _chosen(declared: Mapping[Identity, Declared], name: str | None) -> list[Identity]:
-    groups = [identity for identity in declared if identity.kind == QUEUE_GROUP.name]
-    if name is not None:
-        chosen = [each for each in groups if name in (each.name, f"{each.namespace}/{each.name}")]
-        if not chosen:
-            known = f" There are: {', '.join(sorted(each.name for each in groups))}." if groups else ""
-            raise click.ClickException(f"There is no QueueGroup {name}.{known}")
-        if len(chosen) > 1:
-            raise click.ClickException(f"There is a QueueGroup {name} in several namespaces: say NAMESPACE/{name}.")
-        return chosen
-    if not groups:
-        raise click.ClickException("There is no QueueGroup.")
-    return groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +109,12 @@ def _found(declared: Mapping[Identity, Declared], chosen: Sequence[Identity], *,
 
 
 def _group(sources: Sources, found: _Found, jetstream: JetStream) -> Group:
-    folder = _folder(sources, found.identity)
+    folder = folder_of(sources, found.identity)
     return Group(identity=found.identity, spec=found.spec, place=found.place, jetstream=jetstream, folder=folder)
 
 
-def _folder(sources: Sources, identity: Identity) -> GroupFolder | None:
+def folder_of(sources: Sources, identity: Identity) -> GroupFolder | None:
+    """Return where `penstock up` keeps what there is of a group, if it runs it or has."""
     folder = sources.state.group(identity.namespace, identity.name)
     runs = sources.up is not None and any(
         (each.namespace, each.name) == (identity.namespace, identity.name) for each in sources.up.groups
@@ -144,30 +137,11 @@ async def _open(home: LocalHome, identity: Identity, stack: AsyncExitStack) -> J
         made = material(namespace, spec, {name: await home.secret(namespace, name) for name in secret_names(spec)})
     except (MaterialError, HomeError) as problem:
         raise click.ClickException(f"{identity}: {problem}") from problem
-    connection = Connection(made.servers, auth=made.auth, tls=made.tls, name=NAME)
+    connection = Connection(
+        made.servers, auth=made.auth, tls=made.tls, name=NAME, options=Options(reach=home.reach(namespace))
+    )
     try:
         await stack.enter_async_context(connection)
     except JetStreamError as problem:
         raise click.ClickException(f"{identity}: {told(problem)}") from problem
     return JetStream(connection, domain=made.domain or None, api_prefix=made.api_prefix or None)
-
-
-def complete_group(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the names of the groups that `penstock up` runs: they are in a file."""
-    try:
-        up = StateFolder(context.params.get("state") or DEFAULT_FOLDER).read()
-    except StateError:
-        return []
-    names = [group.name for group in up.groups] if up else []
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
-
-
-group_argument = click.argument("group", metavar="[GROUP]", required=False, shell_complete=complete_group)
-one_group_argument = click.argument("group", metavar="GROUP", shell_complete=complete_group)
-group_option = click.option(
-    "--group",
-    "-g",
-    metavar="NAME",
-    shell_complete=complete_group,
-    help="Which QueueGroup's; needed where there are several.",
-)

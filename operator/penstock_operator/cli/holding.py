@@ -1,22 +1,30 @@
-"""`penstock pause`, `resume` and `drain`: whether a queue group's workers pull.
+"""`penstock pause`, `resume`, `drain` and `restart`: whether a queue group's workers pull, and which.
 
-Knows that a pause has two halves: workers are told at once, over NATS; and `penstock up` is told by a file in its state
-folder, which holds for workers that start later, and for its next start.
+Knows that a pause on this machine has two halves: workers are told at once, over NATS; and `penstock up` is told by a
+file in its state folder, which holds for workers that start later, and for its next start. In a cluster, the object is
+told (cluster_holding.py).
 """
 
 import asyncio
 from collections.abc import Awaitable, Sequence
 from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from penstock_operator.cli import human
 from penstock_operator.cli.exit_codes import FAILED
-from penstock_operator.cli.groups import Group, one_group_argument, the_one, with_groups
+from penstock_operator.cli.groups import Group, folder_of, the_one, with_groups
+from penstock_operator.cli.naming import chosen, one_group_argument
 from penstock_operator.cli.output import Doing, say
 from penstock_operator.cli.sources import Sources, source_options
+from penstock_operator.local.home import LocalHome
 from penstock_operator.plan.open_batches import held_messages
 from penstock_operator.services.nats import workers
+
+if TYPE_CHECKING:
+    from kubernetes.aio.client import ApiClient
 
 LOOK_SECONDS = 0.5
 CLEAN_LOOKS = 2
@@ -40,8 +48,8 @@ timeout_option = click.option(
 def pause(context: click.Context, *, group: str, wait: bool, seconds: float | None, sources: Sources) -> None:
     """Have a queue group pull no more. What it holds is finished; what waits in the stream waits.
 
-    It stays paused when workers or `penstock up` start again, until `penstock resume`. Workers that `penstock up` runs
-    end meanwhile; batches that run have its --grace to finish, and what has not is processed after the pause.
+    It stays paused when workers or `penstock up` start again, until `penstock resume`. Workers end meanwhile; batches
+    that run have their grace period to finish, and what has not is processed after the pause.
 
     \b
     Examples:
@@ -54,7 +62,13 @@ def pause(context: click.Context, *, group: str, wait: bool, seconds: float | No
         await _pause(of)
         return await _in_time(_until_nothing_is_held(of), seconds) if wait else True
 
-    if not with_groups(sources, group, paused):
+    async def paused_there(client: "ApiClient", namespace: str | None) -> bool:
+        from penstock_operator.cli import cluster_holding  # noqa: PLC0415 - a second of imports
+
+        identity = await cluster_holding.pause(client, namespace, group)
+        return await _in_time(cluster_holding.until_nothing_is_held(client, identity), seconds) if wait else True
+
+    if not (with_groups(sources, group, paused) if sources.is_local else sources.in_cluster(paused_there)):
         say("Its workers still hold messages.")
         context.exit(FAILED)
 
@@ -80,7 +94,15 @@ def resume(*, group: str, sources: Sources) -> None:
         else:
             say(f"{of.identity} goes on.")
 
-    with_groups(sources, group, resumed)
+    async def resumed_there(client: "ApiClient", namespace: str | None) -> None:
+        from penstock_operator.cli import cluster_holding  # noqa: PLC0415 - a second of imports
+
+        await cluster_holding.resume(client, namespace, group)
+
+    if sources.is_local:
+        with_groups(sources, group, resumed)
+    else:
+        sources.in_cluster(resumed_there)
 
 
 @click.command
@@ -105,13 +127,53 @@ def drain(context: click.Context, *, group: str, seconds: float | None, sources:
         if of.spec.suspend or (of.folder is not None and of.folder.is_suspended):
             raise click.ClickException(f"{of.identity} is paused, and processes nothing: penstock resume {group}")
         is_empty = await _in_time(_until_everything_is_processed(of), seconds)
-        if is_empty:
+        if is_empty and sources.is_local:
             await _pause(of)
         return is_empty
+
+    async def paused_there(client: "ApiClient", namespace: str | None) -> None:
+        from penstock_operator.cli import cluster_holding  # noqa: PLC0415 - a second of imports
+
+        await cluster_holding.pause(client, namespace, group)
 
     if not with_groups(sources, group, drained):
         say("It is not drained, and goes on.")
         context.exit(FAILED)
+    if not sources.is_local:
+        sources.in_cluster(paused_there)
+
+
+@click.command
+@one_group_argument
+@source_options(needs_files=False)
+def restart(*, group: str, sources: Sources) -> None:
+    """Start a queue group's workers anew, as after an edit of its code; what they hold is finished or given back.
+
+    In a cluster a few at a time, as `kubectl rollout restart` does with a Deployment. Workers whose code had failed are
+    tried again.
+
+    \b
+    Examples:
+      penstock restart orders
+    """  # noqa: D301 - click wants the control character
+
+    async def restarted_here(home: LocalHome) -> None:
+        [identity] = chosen(home.declared, group)
+        folder = folder_of(sources, identity)
+        if folder is None:
+            raise click.ClickException(f"{identity} is not run by `penstock up` here: nobody would start its workers.")
+        folder.restart(datetime.now(UTC).isoformat())
+        say(f"{identity}: its workers are started anew.")
+
+    async def restarted_there(client: "ApiClient", namespace: str | None) -> None:
+        from penstock_operator.cli import cluster_holding  # noqa: PLC0415 - a second of imports
+
+        await cluster_holding.restart(client, namespace, group)
+
+    if sources.is_local:
+        sources.with_home(restarted_here)
+    else:
+        sources.in_cluster(restarted_there)
 
 
 async def _pause(group: Group) -> None:

@@ -10,7 +10,7 @@ from penstock_operator.cli.dead import dead
 from penstock_operator.cli.doctor import doctor
 from penstock_operator.cli.down import down
 from penstock_operator.cli.get import get
-from penstock_operator.cli.holding import drain, pause, resume
+from penstock_operator.cli.holding import drain, pause, restart, resume
 from penstock_operator.cli.importing import import_
 from penstock_operator.cli.lag import lag
 from penstock_operator.cli.logs import logs
@@ -49,7 +49,7 @@ def main(context: click.Context) -> None:
 
 
 FIRST = (up, down, plan, apply, get, lag)
-ABOUT_GROUPS = (batches, dead, pause, resume, drain, logs)
+ABOUT_GROUPS = (batches, dead, pause, resume, drain, restart, logs)
 OTHERS = (doctor, import_, crds, reference, operator, completion)
 
 for command in (*FIRST, *ABOUT_GROUPS, *OTHERS):

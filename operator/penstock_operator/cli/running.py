@@ -53,7 +53,7 @@ async def over(
             told(outcome)
         shown.step()
 
-    async with NatsLinks(NAME) as links:
+    async with NatsLinks(NAME, home.reach) as links:
         states = await open_links(connections_of(wanted, home.declared), home, links)
         patience = None if seconds is None else Patience(time.monotonic() + seconds, time.monotonic, random.random)
         outcomes = await Run(home, links, states, told=hear, patience=patience).over(wanted)

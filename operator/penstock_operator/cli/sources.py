@@ -25,14 +25,18 @@ from penstock_operator.local.run import RUN, RUN_HERE
 from penstock_operator.local.state import DEFAULT_FOLDER, HomeRecord, StateError, StateFolder
 from penstock_operator.plan.decision import Note
 from penstock_operator.plan.declared import Declared
-from penstock_operator.resources import QUEUE_GROUP, Kind
+from penstock_operator.resources import Kind
 from penstock_operator.services.nats.examination import Finding
 
 if TYPE_CHECKING:
     from kubernetes.aio.client import ApiClient
 
 DEFAULT_NAMESPACE = "default"
-Found = Callable[[Finding], None]
+PLUGIN = "kubectl penstock"
+"""What the command is called where kubectl runs it."""
+CLUSTER = "the cluster"
+Found = Callable[[str, Finding], None]
+"""Is told whose finding it is."""
 T = TypeVar("T")
 
 
@@ -92,13 +96,19 @@ class Sources:
         namespace = None if self.everywhere else self._default_namespace()
 
         async def working(client: "ApiClient") -> T:
-            home = cluster.ClusterHome(client, Manifests(), _tell_warning, self.secrets)
-            home.lay(await cluster.objects_in(client, [QUEUE_GROUP.name], namespace))
-            home.lay(await cluster.all_around(client, list(home.declared)))
-            reached_at(home, self.servers)
-            return await work(home)
+            async with cluster.home_over(client, Manifests(), _tell_warning, self.secrets) as home:
+                await home.lay_with_neighbours(client, RUN_HERE, namespace)
+                reached_at(home, self.servers)
+                return await work(home)
 
         return cluster.in_cluster(working)
+
+    def in_cluster(self, work: Callable[["ApiClient", str | None], Awaitable[T]]) -> T:
+        """Do something with a client of the cluster, and the namespace that is meant; None for all."""
+        from penstock_operator.cli import cluster  # noqa: PLC0415 - a second of imports
+
+        namespace = None if self.everywhere else self._default_namespace()
+        return cluster.in_cluster(lambda client: work(client, namespace))
 
     def planned(self, *, force: bool) -> list[Outcome]:
         """Return what would become of the objects in the files."""
@@ -130,18 +140,24 @@ class Sources:
         namespace = None if self.everywhere else self._default_namespace()
         return cluster.in_cluster(lambda client: cluster.objects_in(client, [kind.name for kind in kinds], namespace))
 
-    def examine_cluster(self, found: Found, work: Callable[[LocalHome], Awaitable[None]]) -> None:
-        """Look at a cluster, then do something with what a namespace of it declares, or all of them."""
-        from penstock_operator.cli import cluster, cluster_checkup  # noqa: PLC0415 - a second of imports
+    def examine_cluster(self, told: Found, work: Callable[[LocalHome], Awaitable[None]]) -> None:
+        """Look at a cluster, then do something with what a namespace of it declares, or all of them, then at groups."""
+        from penstock_operator.cli import cluster, cluster_checkup, group_checkup  # noqa: PLC0415 - a second of imports
 
         namespace = None if self.everywhere else self._default_namespace()
 
         async def working(client: "ApiClient") -> None:
-            async for finding in cluster_checkup.examine_cluster(client, namespace or DEFAULT_NAMESPACE):
-                found(finding)
-            home = cluster.ClusterHome(client, Manifests(), _tell_warning, self.secrets)
-            home.lay(await cluster.objects_in(client, RUN, namespace))
-            await work(home)
+            pods = await cluster_checkup.pods_of_operator(client)
+            async for finding in cluster_checkup.examine_cluster(client, pods, namespace or DEFAULT_NAMESPACE):
+                told(CLUSTER, finding)
+            async with cluster.home_over(client, Manifests(), _tell_warning, self.secrets) as home:
+                home.lay(await cluster.objects_in(client, RUN, namespace))
+                await work(home)
+                await home.lay_with_neighbours(client, RUN_HERE, namespace)
+                arguments = pods[0].arguments if pods else ()
+                for group in group_checkup.groups_of(home.declared, namespace):
+                    async for finding in group_checkup.examine_group(client, group, home.declared, arguments):
+                        told(str(group.identity), finding)
 
         cluster.in_cluster(working)
 
@@ -152,13 +168,12 @@ class Sources:
 
         async def plan(client: "ApiClient") -> list[Outcome]:
             made, refused = await cluster.applied(client, manifests, dry_run=True, force=force)
-            home = cluster.ClusterHome(client, manifests, _tell_warning, self.secrets)
-            home.lay(await cluster.all_around(client, list(made)))
-            home.lay(made.values())
-            reached_at(home, self.servers)
-            return refused + await over(
-                home, [each for each in manifests.contents if each in made and each.kind in RUN], progress=LOOKED_AT
-            )
+            async with cluster.home_over(client, manifests, _tell_warning, self.secrets) as home:
+                home.lay(await cluster.all_around(client, list(made)))
+                home.lay(made.values())
+                reached_at(home, self.servers)
+                wanted = [each for each in manifests.contents if each in made and each.kind in RUN]
+                return refused + await over(home, wanted, progress=LOOKED_AT)
 
         return cluster.in_cluster(plan)
 
@@ -257,6 +272,7 @@ def source_options(*, needs_files: bool) -> Callable[[Callable[..., Any]], Calla
 def _sources(chosen: dict[str, Any], home: str | None, *, needs_files: bool) -> Sources:
     if needs_files and not chosen["files"]:
         raise click.UsageError("Say which manifests are meant: -f PATH, or -f - for standard input.")
+    home = home or clusters_home()
     up = _up(chosen["state"]) if home != HomeName.KUBERNETES else None
     if home is None:
         home = HomeName.LOCAL if chosen["files"] or (up and not chosen["servers"]) else HomeName.KUBERNETES
@@ -267,6 +283,11 @@ def _sources(chosen: dict[str, Any], home: str | None, *, needs_files: bool) -> 
         chosen["namespace"] = chosen["namespace"] or up.default_namespace
         chosen["secrets"] = chosen["secrets"] or (Path(up.secrets) if up.secrets else None)
     return Sources(home=HomeName(home), up=up, **chosen)
+
+
+def clusters_home() -> HomeName | None:
+    """Return the cluster where nobody says which home is meant, but runs the command by kubectl."""
+    return HomeName.KUBERNETES if click.get_current_context().find_root().info_name == PLUGIN else None
 
 
 def _up(state: StateFolder) -> HomeRecord | None:

@@ -117,6 +117,8 @@ class Group:
     _memory: Memory = NOTHING_YET
     _was_started: bool = False
     _is_suspended: bool = False
+    _restarted: str | None = None
+    """When somebody wanted its workers started anew, as far as is known; None before the first look."""
     _ticked_at: float = 0.0
 
     @property
@@ -128,7 +130,7 @@ class Group:
         """Take in what it is to be now."""
         self.wanted, self.obstacle = wanted, obstacle
         self.clean_looks, self.was_ready = 0, False
-        if wanted is not None and self.failure and wanted.print != self._failed_print:
+        if wanted is not None and self.failure and self._print() != self._failed_print:
             self._try_again()
 
     async def run(self) -> None:
@@ -173,12 +175,13 @@ class Group:
     async def look(self, now: float) -> None:
         """Compare what runs with what is wanted, and do something about it."""
         self._heed_suspension()
+        self._heed_restart()
         wanted = self.wanted
         if wanted is not None:
             await self._observe(wanted, now)
         self._collect()
         target = 0 if wanted is None else self._target(wanted, now)
-        self._retire(wanted, target)
+        self._retire(target)
         if wanted is not None and not self.is_ending:
             await self._fill(wanted, target)
 
@@ -238,6 +241,18 @@ class Group:
             if not is_suspended:
                 self._try_again()
 
+    def _heed_restart(self) -> None:
+        """Have its workers started anew if somebody wanted that since we began."""
+        restarted = self.folder.restarted
+        if self._restarted is None:
+            self._restarted = restarted
+        elif restarted != self._restarted:
+            self._restarted = restarted
+            self.tell(Level.INFO, "Its workers are started anew.")
+            self.was_ready = False
+            if self.failure:
+                self._try_again()
+
     def _collect(self) -> None:
         """Take note of workers that have ended."""
         for name, running in list(self._running.items()):
@@ -249,7 +264,8 @@ class Group:
                 del self._running[name]
 
     def _print(self) -> str:
-        return self.wanted.print if self.wanted else ""
+        """Return what is equal exactly as long as workers need not be started anew."""
+        return f"{self.wanted.print} {self._restarted or ''}" if self.wanted else ""
 
     def _try_again(self) -> None:
         self.failure = self._failed_print = ""
@@ -290,9 +306,9 @@ class Group:
         self.desired, self.scaling = decision.workers, decision.words
         return decision.workers
 
-    def _retire(self, wanted: Wanted | None, target: int) -> None:
+    def _retire(self, target: int) -> None:
         """Have those end that run something else, and those that are too many: idle ones first, then the youngest."""
-        current = wanted.print if wanted else ""
+        current = self._print()
         for running in self._running.values():
             if running.print != current:
                 running.worker.end()
@@ -320,7 +336,7 @@ class Group:
                 hear=lambda sentence: self.tell(Level.WARNING, sentence),
                 begins=self.tally.began,
             )
-            self._running[name] = _Running(worker, wanted.print)
+            self._running[name] = _Running(worker, self._print())
             self.spawn(worker.run(self.ground))
 
     def _name(self, number: int) -> str:

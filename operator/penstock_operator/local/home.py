@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from penstock_jetstream import Reach
 from penstock_operator.local.manifests import Manifests, is_object_name
 from penstock_operator.plan.decision import Note
 from penstock_operator.plan.declared import Declared, Identity
@@ -47,6 +48,11 @@ class LocalHome:
 
     async def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         return {**self._manifests.namespaces.get(namespace, {}), NAME_LABEL: namespace}
+
+    def reach(self, namespace: str) -> Reach | None:
+        """Return the way to servers that Connections of a namespace name, where they cannot just be dialled."""
+        del namespace
+        return None
 
     def _keep(self, declared: Declared, **change: Any) -> None:  # noqa: ANN401 - fields of Declared
         self.declared[declared.identity] = replace(self.declared[declared.identity], **change)

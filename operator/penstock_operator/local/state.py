@@ -24,7 +24,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 DEFAULT_FOLDER = Path(".penstock")
-LOCK, HOME, NATS, GROUPS, SUSPENDED = "lock", "home.json", "nats", "groups", "suspended"
+LOCK, HOME, NATS, GROUPS = "lock", "home.json", "nats", "groups"
+SUSPENDED, RESTARTED = "suspended", "restarted"
 SETTINGS, ENGINE_LOG, DRIVER_LOG, NATS_LOG = "settings.json", "engine.log", "driver.log", "nats-server.log"
 LOOK_SECONDS = 0.05
 GLANCE_SECONDS = 1.0
@@ -121,6 +122,19 @@ class GroupFolder:
 
     def resume(self) -> None:
         (self.path / SUSPENDED).unlink(missing_ok=True)
+
+    @property
+    def restarted(self) -> str:
+        """When somebody wanted its workers started anew; nothing if nobody ever did."""
+        try:
+            return (self.path / RESTARTED).read_text()
+        except FileNotFoundError:
+            return ""
+
+    def restart(self, when: str) -> None:
+        """Have its workers started anew, if they run."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path / RESTARTED, when.encode())
 
     def worker(self, name: str) -> Path:
         return self.path / name

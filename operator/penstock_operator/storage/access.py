@@ -24,7 +24,7 @@ async def find_access() -> Configuration:
     access = Configuration()
     access.retries = False  # who asks has a period and a deadline
     try:
-        if VARIABLE not in os.environ and _is_in_pod():
+        if is_within():
             config.load_incluster_config(client_configuration=access)  # type: ignore[no-untyped-call]
         else:
             file = os.environ.get(VARIABLE)  # the library looks at it only once, when it is imported
@@ -59,6 +59,11 @@ def bearer_token(access: Configuration) -> str | None:
     """Return the token that goes with each request, if that is how we show who we are."""
     header = access.api_key.get("BearerToken")
     return header.removeprefix("bearer ").removeprefix("Bearer ").strip() if header else None
+
+
+def is_within() -> bool:
+    """Tell whether we are a pod of the cluster that is meant."""
+    return VARIABLE not in os.environ and _is_in_pod()
 
 
 def _is_in_pod() -> bool:

@@ -37,3 +37,23 @@ def of_secret(namespace: str, name: str) -> str:
 
 def of_namespace(name: str) -> str:
     return f"/api/v1/namespaces/{name}"
+
+
+def of_service(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/services/{name}"
+
+
+def of_endpoint_slices(namespace: str) -> str:
+    return f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+
+
+def of_pod(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods/{name}"
+
+
+def of_pods(namespace: str | None) -> str:
+    return "/api/v1/pods" if namespace is None else f"/api/v1/namespaces/{namespace}/pods"
+
+
+def of_config_map(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/configmaps/{name}"

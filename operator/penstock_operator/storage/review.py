@@ -12,11 +12,11 @@ from kubernetes.aio.client import ApiClient
 from typing_extensions import override
 
 from penstock_operator.resources import Kind, definition
+from penstock_operator.storage import paths
 from penstock_operator.storage.api import ask
 from penstock_operator.storage.errors import RefusedError
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-PODS = "/api/v1/pods"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 OPERATORS = "app.kubernetes.io/name=penstock"
 """The label that the chart gives to the operator's pods."""
@@ -39,13 +39,26 @@ class Right:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """A service account."""
+
+    namespace: str
+    name: str
+
+    @override
+    def __str__(self) -> str:
+        return f"The account {self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorPod:
     """A pod that runs the operator."""
 
     namespace: str
     name: str
-    account: str
+    account: Account
     is_ready: bool
+    arguments: tuple[str, ...]
 
 
 async def is_defined(client: ApiClient, kind: Kind) -> bool | None:
@@ -72,12 +85,12 @@ def contains(found: object, wanted: object) -> bool:
 
 async def operator_pods(client: ApiClient) -> list[OperatorPod]:
     """Return the pods that run the operator, wherever they are."""
-    found = await ask(client, "GET", PODS, query=[("labelSelector", OPERATORS)])
+    found = await ask(client, "GET", paths.of_pods(None), query=[("labelSelector", OPERATORS)])
     return [_pod(each) for each in found["items"]]
 
 
-async def may(client: ApiClient, pod: OperatorPod, right: Right, namespace: str) -> bool:
-    """Tell whether the account that a pod runs as may do something in a namespace."""
+async def may(client: ApiClient, account: Account, right: Right, namespace: str) -> bool:
+    """Tell whether an account may do something in a namespace."""
     attributes = {
         "verb": right.verb,
         "group": right.group,
@@ -85,7 +98,7 @@ async def may(client: ApiClient, pod: OperatorPod, right: Right, namespace: str)
         "subresource": right.subresource,
         "namespace": namespace,
     }
-    spec = {"user": f"system:serviceaccount:{pod.namespace}:{pod.account}", "resourceAttributes": attributes}
+    spec = {"user": f"system:serviceaccount:{account.namespace}:{account.name}", "resourceAttributes": attributes}
     body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
     answer: dict[str, Any] = await ask(client, "POST", REVIEWS, body)
     return bool(answer["status"].get("allowed"))
@@ -94,5 +107,7 @@ async def may(client: ApiClient, pod: OperatorPod, right: Right, namespace: str)
 def _pod(found: Mapping[str, Any]) -> OperatorPod:
     conditions = found.get("status", {}).get("conditions") or ()
     ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-    account = found["spec"].get("serviceAccountName") or "default"
-    return OperatorPod(found["metadata"]["namespace"], found["metadata"]["name"], account, ready)
+    namespace = found["metadata"]["namespace"]
+    account = Account(namespace, found["spec"].get("serviceAccountName") or "default")
+    arguments = tuple(word for container in found["spec"]["containers"] for word in container.get("args") or ())
+    return OperatorPod(namespace, found["metadata"]["name"], account, ready, arguments)

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +16,9 @@ from penstock_jetstream import Connection, JetStream
 from penstock_operator.cli import main
 
 T = TypeVar("T")
+PENSTOCK = Path(sys.executable).parent / "penstock"
+Outcome = subprocess.CompletedProcess[str]
+Run = Callable[..., Outcome]
 API_VERSION = "penstock.dev/v1alpha1"
 
 
@@ -22,6 +28,12 @@ def penstock(*arguments: str | Path, stdin: str = "") -> Result:
     if outcome.exception and not isinstance(outcome.exception, SystemExit):
         raise outcome.exception
     return outcome
+
+
+def penstock_as(kubeconfig: Path, *arguments: str | Path) -> Outcome:
+    """Run a command against a cluster, as a process of its own, as whoever that kubeconfig is."""
+    environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
+    return subprocess.run([PENSTOCK, *arguments], capture_output=True, text=True, check=False, env=environment)
 
 
 def data(*arguments: str | Path) -> Any:  # noqa: ANN401 - JSON

@@ -5,6 +5,7 @@ import yaml
 from penstock_jetstream import JetStream
 from tests.jetstream.eventually import eventually
 from tests.operator.cli.commands import Declared, ask
+from tests.operator.cli.groups import shop
 from tests.testbed.nats.server import NatsServer
 
 
@@ -111,3 +112,22 @@ async def publish(jetstream: JetStream, stream: str, number: int) -> None:
 async def take(jetstream: JetStream, stream: str, consumer: str, number: int) -> None:
     """Take messages, and acknowledge none."""
     assert len(await jetstream.consumer(stream, consumer).fetch(number)) == number
+
+
+async def test_a_group_on_this_machine_shows_its_workers_as_one_in_a_cluster_does(
+    declared: Declared, server: NatsServer, fresh_name: str
+) -> None:
+    group = f"orders-{fresh_name}"
+    async with shop(declared, server.url, fresh_name, group=group) as orders, orders.holding(5) as held:
+        heading, row = ((await orders.run("get", "queuegroups")).stdout).splitlines()
+        cells = dict(zip(heading.split(), row.split(), strict=True))
+        assert {name: cells[name] for name in ("NAME", "READY", "LAG", "UNACKED", "HELD", "BUSY", "WORKERS")} == {
+            "NAME": group,
+            "READY": "True",
+            "LAG": "0",
+            "UNACKED": "6",
+            "HELD": "6",
+            "BUSY": "1",
+            "WORKERS": "1",
+        }
+        held.free.set()

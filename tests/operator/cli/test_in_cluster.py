@@ -4,38 +4,19 @@ import copy
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from penstock_jetstream import JetStream
 from penstock_operator.resources import STREAM, definition
 from penstock_operator.storage.review import contains
-from tests.operator.cli.commands import Declared, ask, stream_names
+from tests.operator.cli.commands import PENSTOCK, Declared, Run, ask, stream_names
 from tests.operator.cli.groups import declare
 from tests.operator.running import running_operator
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import wait_until
-
-PENSTOCK = Path(sys.executable).parent / "penstock"
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def run(penstock_namespace: Namespace) -> Run:
-    """Run a command with the kubeconfig of the test's namespace."""
-    environment = {**os.environ, "KUBECONFIG": str(penstock_namespace.kubeconfig)}
-
-    def running(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([PENSTOCK, *arguments], capture_output=True, text=True, check=False, env=environment)
-
-    return running
 
 
 def set_status(namespace: Namespace, kind: str, name: str, **status: Any) -> None:  # noqa: ANN401 - a status
@@ -102,7 +83,20 @@ def test_the_groups_of_a_cluster_are_reached_over_nats_alone(
     [letter] = json.loads(run("dead", "list", "orders", "-o", "json").stdout)["deadLetters"]
     assert (letter["group"], letter["reason"]) == (f"{penstock_namespace.name}/orders", "no amount")
     assert run("batches").stderr == f"QueueGroup {penstock_namespace.name}/orders: No worker answers.\n"
-    assert "declare the QueueGroup with suspend: true" in run("pause", "orders").stderr
+
+
+def test_a_group_shows_what_the_operator_says_of_its_workers(
+    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
+) -> None:
+    declare(declared, fresh_name, "orders")
+    penstock_namespace.kubectl("apply", f"--filename={declared.folder}")
+    counts = {"pending": 48_210, "ackPending": 7, "held": 7, "busyReplicas": 2, "replicas": 2, "desiredReplicas": 4}
+    set_status(penstock_namespace, "queuegroup", "orders", **counts)
+    heading, row = (line.split() for line in run("get", "qg").stdout.splitlines())
+    cells = dict(zip(heading, row, strict=True))
+    named = {"LAG": "48,210", "UNACKED": "7", "HELD": "7", "BUSY": "2", "WORKERS": "2", "DESIRED": "4"}
+    assert {name: cells[name] for name in named} == named
+    assert "2 workers, 2 busy; 48,210 pending" in run("get").stdout
 
 
 def test_a_plan_takes_from_the_cluster_what_the_files_do_not_have_and_writes_nothing(
@@ -230,6 +224,28 @@ def test_doctor_looks_at_definitions_at_the_operator_and_at_its_rights(
     assert found["rights"]["verdict"] == "bad"
     assert "list streams.penstock.dev" in found["rights"]["sentence"]
     assert found[server.url]["verdict"] == "good"
+
+
+def test_doctor_tells_whether_pods_can_be_made_of_a_group(
+    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
+) -> None:
+    declare(declared, fresh_name, "orders")
+    group = penstock_namespace.kubectl
+    group("apply", f"--filename={declared.folder}")
+    found = findings(run)
+    assert found["consumer"]["verdict"] == "good"
+    assert found["limits"]["sentence"].startswith("maxAckPending: ")
+    assert (found["pods"]["verdict"], "There is no ConfigMap" in found["pods"]["sentence"]) == ("bad", True)
+    group("create", "configmap", "code")
+    assert findings(run)["pods"]["verdict"] == "good"
+    spark = {"spark": {"master": "k8s://https://kubernetes"}, "template": {"spec": {"serviceAccountName": "spark"}}}
+    group("patch", "queuegroup/orders", "--type=merge", f"--patch={json.dumps({'spec': spark})}")
+    executors = findings(run)["executors"]
+    assert executors["verdict"] == "bad"
+    assert f"The account {penstock_namespace.name}/spark may not do" in executors["sentence"]
+    group("create", "role", "spark", "--verb=create,get,list,watch,delete", "--resource=pods")
+    group("create", "rolebinding", "spark", "--role=spark", f"--serviceaccount={penstock_namespace.name}:spark")
+    wait_until(lambda: findings(run)["executors"]["verdict"] == "good", "the account has its rights", 60)
 
 
 def test_a_definition_of_another_version_is_told_from_ours() -> None:

@@ -36,6 +36,10 @@ def letters(up: Up) -> list[int]:
     return [each["sequence"] for each in data(up, "dead", "list", GROUP)["deadLetters"]]
 
 
+def engines(up: Up) -> set[int]:
+    return {process.pid for process in up.processes("penstock_worker.engine")}
+
+
 def test_what_up_runs_is_seen_and_its_dead_letters_are_replayed(up: Up) -> None:
     up.publish(*range(20), bad=2)
     up.wait_rows(range(20))
@@ -47,6 +51,9 @@ def test_what_up_runs_is_seen_and_its_dead_letters_are_replayed(up: Up) -> None:
     up.wait(lambda: letters(up) == [4, 3], "they are dead letters once more")
     up.wait(lambda: '"message": "Dead lettered' in run(up, "logs", GROUP, "--engine", "--json").stdout, "it is logged")
     up.wait(lambda: data(up, "batches") == {"batches": []}, "no batch is open")
+    before = engines(up)
+    run(up, "restart", GROUP)
+    up.wait(lambda: bool(engines(up) - before) and not engines(up) & before, "its workers are others")
 
 
 def test_a_pause_outlives_workers_and_up_itself(up: Up) -> None:

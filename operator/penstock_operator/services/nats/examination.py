@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from penstock_jetstream import Connection, JetStream, Options, ServerReported
+from penstock_jetstream import Connection, JetStream, Options, Reach, ServerReported
 from penstock_jetstream.core.account_info import AccountInfo
 from penstock_jetstream.errors import AuthenticationError, JetStreamError
 from penstock_operator.plan.reasons import Reason
@@ -52,8 +52,11 @@ class Finding:
     """What to do about it."""
 
 
-async def examine(spec: ConnectionSpec, namespace: str, data: Secrets) -> AsyncIterator[Finding]:
+async def examine(
+    spec: ConnectionSpec, namespace: str, data: Secrets, reach: Reach | None = None
+) -> AsyncIterator[Finding]:
     """Look at everything, one thing after the other, for as long as the next can be looked at."""
+    options = Options(connect_timeout_seconds=ANSWER_SECONDS, reach=reach)
     try:
         made_from = material(namespace, spec, data)
     except MaterialError as problem:
@@ -61,23 +64,22 @@ async def examine(spec: ConnectionSpec, namespace: str, data: Secrets) -> AsyncI
         return
     reachable = []
     for server in spec.servers:
-        finding = await _reach(server, made_from)
+        finding = await _reach(server, made_from, options)
         if finding.verdict is Verdict.GOOD:
             reachable.append(server)
         yield finding
     if reachable:
-        async for finding in _examine_account(reachable, made_from):
+        async for finding in _examine_account(reachable, made_from, options):
             yield finding
 
 
-def _connection(servers: Sequence[str], made_from: Material) -> Connection:
-    options = Options(connect_timeout_seconds=ANSWER_SECONDS)
+def _connection(servers: Sequence[str], made_from: Material, options: Options) -> Connection:
     return Connection(servers, auth=made_from.auth, tls=made_from.tls, name=NAME, options=options)
 
 
-async def _reach(server: str, made_from: Material) -> Finding:
+async def _reach(server: str, made_from: Material, options: Options) -> Finding:
     try:
-        async with _connection([server], made_from) as connection:
+        async with _connection([server], made_from, options) as connection:
             info = connection.server
             return Finding(server, Verdict.GOOD, f"{info.name} answers: nats-server {info.version}.")
     except JetStreamError as problem:
@@ -92,9 +94,9 @@ _CURES = {
 }
 
 
-async def _examine_account(servers: Sequence[str], made_from: Material) -> AsyncIterator[Finding]:
+async def _examine_account(servers: Sequence[str], made_from: Material, options: Options) -> AsyncIterator[Finding]:
     reported: list[str] = []
-    async with _connection(servers, made_from) as connection:
+    async with _connection(servers, made_from, options) as connection:
         connection.listen(lambda event: reported.append(event.text) if isinstance(event, ServerReported) else None)
         jetstream = JetStream(
             connection,

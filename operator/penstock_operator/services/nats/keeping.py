@@ -6,12 +6,13 @@ to open and to close. Does not know how (session.py).
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Self
 
 from typing_extensions import override
 
+from penstock_jetstream import Reach
 from penstock_operator.plan.connections import Connecting, Failing, LinkState
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.surroundings import Place
@@ -28,9 +29,13 @@ MOST_NEWS = 100_000
 class NatsLinks(Links):
     """Use it by `async with`, in the event loop that uses the links."""
 
-    def __init__(self, name: str) -> None:
-        """Servers show the name, and the Connection's, to whoever asks them who is connected."""
+    def __init__(self, name: str, reach: Callable[[str], Reach | None] | None = None) -> None:
+        """Servers show the name, and the Connection's, to whoever asks them who is connected.
+
+        `reach` is for who cannot just dial what the Connections of a namespace name.
+        """
         self._name = name
+        self._reach = reach
         self._kept: dict[Identity, _Kept] = {}
         self._families = Families()
         self._news = _News()
@@ -100,6 +105,7 @@ class NatsLinks(Links):
             made_from,
             f"{self._name} {connection.namespace}/{connection.name}",
             self._families,
+            reach=self._reach(connection.namespace) if self._reach else None,
             changed=lambda: self._changed(connection, kept),
             noticed=self._news.tell,
         )

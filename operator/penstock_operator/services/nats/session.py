@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from penstock_jetstream import Connected as LinkMade
-from penstock_jetstream import Connection, Failed, JetStream, ServerReported
+from penstock_jetstream import Connection, Failed, JetStream, Options, Reach, ServerReported
 from penstock_jetstream.errors import JetStreamError, RequestTimeoutError
 from penstock_operator.plan.connections import Connected, Connecting, Failing, LinkState
 from penstock_operator.plan.reasons import Reason
@@ -39,6 +39,7 @@ class Session:
         name: str,
         families: Families,
         *,
+        reach: Reach | None = None,
         changed: Callable[[], None],
         noticed: Callable[[Place], None],
     ) -> None:
@@ -50,7 +51,12 @@ class Session:
         self._families = families
         self._changed = changed
         self._connection = Connection(
-            material.servers, auth=material.auth, tls=material.tls, name=name, wait_for_server=True
+            material.servers,
+            auth=material.auth,
+            tls=material.tls,
+            name=name,
+            wait_for_server=True,
+            options=Options(reach=reach),
         )
         jetstream = JetStream(self._connection, domain=material.domain or None, api_prefix=material.api_prefix or None)
         self._jetstream = jetstream
