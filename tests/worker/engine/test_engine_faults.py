@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -291,6 +292,37 @@ async def test_a_server_that_is_restarted_in_a_run_confirms_the_batch_afterwards
                 server.restart()
                 gate.opened.set()
                 await work.until(pending=0)
+        await work.assert_all_settled()
+
+
+async def test_an_engine_whose_password_is_changed_comes_back_with_the_one_in_its_file_by_then(
+    start_nats: StartNats, tmp_path: Path
+) -> None:
+    """As when a Secret changes: the server may know of it first, and the file is away for a moment."""
+    people = [{"user": "tests", "password": "tests"}, {"user": "engine", "password": "before"}]
+    server = start_nats(extra={"authorization": {"users": people}})
+    user, password = tmp_path / "user", tmp_path / "password"
+    user.write_text("engine")
+    password.write_text("before\n")
+    async with scene(server.url.replace("nats://", "nats://tests:tests@"), "rotated") as work:
+        await work.consumer()
+        work.connect(ConnectionSettings(servers=(server.url,), user_file=str(user), password_file=str(password)))
+        work.script.process = gate = Gate()
+        await work.publish_many(1)
+        with work.driver():
+            engine = work.program()
+            engine.start()
+            await work.eventually(gate.has_begun.is_set)
+            password.unlink()
+            server.config_file.write_text(server.config_file.read_text().replace("before", "after"))
+            server.program.send(signal.SIGHUP)
+            await work.eventually(lambda: "The link to NATS is lost" in engine.log.read_text())
+            password.write_text("after\n")
+            await work.until_status(lambda told: told["ready"])
+            gate.opened.set()
+            await work.publish_many(SOME)
+            await work.until(pending=0)
+            engine.kill()
         await work.assert_all_settled()
 
 
