@@ -8,6 +8,7 @@ process.py.
 
 import argparse
 import logging
+import os
 import signal
 import sys
 import threading
@@ -26,6 +27,7 @@ from penstock_worker.spark.launching import launch_early
 log = logging.getLogger(__name__)
 
 WRONG_SETTINGS = 2
+ARCHIVES = "PENSTOCK_JAVA_ARCHIVES"
 
 
 def main() -> int:
@@ -47,7 +49,7 @@ def main() -> int:
     told_to_end = _heed_signals()
     offer_modules(driver.python_path)
     folder = Path(driver.work_folder).resolve()
-    archives = Path(driver.java_archives) if driver.java_archives else None
+    archives = _archives(driver)
     jvm = launch_early(driver.master, folder, driver.conf, archives)
     make = partial(
         spark_for,
@@ -69,6 +71,12 @@ def main() -> int:
     finally:
         if jvm is not None:
             jvm.kill()  # which is over, but where we were told to end before anybody used it
+
+
+def _archives(settings: DriverSettings) -> Path | None:
+    """Return where archives of classes are; an image may have one of its own, and says so by a variable."""
+    folder = settings.java_archives or os.environ.get(ARCHIVES)
+    return Path(folder) if folder else None
 
 
 def _secret(settings: DriverSettings) -> str | None:

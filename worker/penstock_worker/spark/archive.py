@@ -67,7 +67,10 @@ class Archive:
 
 
 def archive(folder: Path, java: Java, spark_home: Path) -> Archive | None:
-    """Return the archive in a folder for this Java and this Spark; None if there cannot be one."""
+    """Return the archive in a folder for this Java and this Spark; None if there cannot be one.
+
+    A folder of an image, which nobody may write to, is of use if it has the archive already.
+    """
     if any(letter.isspace() or letter == os.pathsep for letter in str(folder)):
         return None  # options of a JVM are split there
     if any(map(_has_files, _folders_of_settings(spark_home))):
@@ -82,7 +85,8 @@ def archive(folder: Path, java: Java, spark_home: Path) -> Archive | None:
     except (OSError, subprocess.SubprocessError) as problem:
         log.info("Spark starts without an archive of its classes: %s", problem)
         return None
-    return Archive(folder / f"{name}.jsa", base)
+    found = Archive(folder / f"{name}.jsa", base)
+    return found if found.is_there or os.access(folder, os.W_OK) else None
 
 
 def _folders_of_settings(spark_home: Path) -> Iterator[Path]:
@@ -117,8 +121,11 @@ def _home(java: Java) -> Path:
 
 
 def _marks(place: Path) -> tuple[object, ...]:
-    """Return what tells a Java, or a folder of jars, from others, and from what was there before an upgrade."""
-    return place.resolve(), place.stat().st_mtime_ns
+    """Return what tells a Java, or a folder of jars, from others, and from what was there before an upgrade.
+
+    Whole seconds, as a layer of an image keeps no more: an archive that was made while it was built is to be found.
+    """
+    return place.resolve(), int(place.stat().st_mtime)
 
 
 def _dump(home: Path, base: Path) -> None:

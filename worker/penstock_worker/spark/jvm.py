@@ -41,7 +41,7 @@ class Jvm:
     def __init__(self, folder: Path, settings: Mapping[str, str], archives: Path | None = None) -> None:
         """`archives` is a folder for archives of classes, if there are to be any."""
         java = find_java(folder / "java")
-        self._archive = archive(archives, java, Path(_spark_home())) if archives is not None else None
+        self._archive = archive(archives, java, Path(spark_home())) if archives is not None else None
         self._was_archived = self._archive is not None and self._archive.is_there
         if self._archive is not None:
             options = " ".join([settings.get(OPTIONS, ""), *self._archive.options()])
@@ -140,7 +140,7 @@ class Jvm:
 
 
 def _command(folder: Path, settings: Mapping[str, str]) -> list[str]:
-    launcher = Path(_spark_home()) / "bin" / "spark-submit"
+    launcher = Path(spark_home()) / "bin" / "spark-submit"
     return [str(launcher), "--properties-file", str(write_settings(folder, settings)), "pyspark-shell"]
 
 
@@ -165,14 +165,14 @@ def _environment(folder: Path, settings: Mapping[str, str], connection: Path, ja
         **os.environ,
         **({"SPARK_LOCAL_IP": host} if host else {}),
         "JAVA_HOME": str(java.home),
-        "SPARK_HOME": _spark_home(),
+        "SPARK_HOME": spark_home(),
         "SPARK_LOCAL_DIRS": settings.get("spark.local.dir", str(folder / "local")),  # an image may have set another
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
     }
 
 
-def _spark_home() -> str:
+def spark_home() -> str:
     if home := os.environ.get("SPARK_HOME"):
         return home
     found = find_spec("pyspark")  # which is slow to import

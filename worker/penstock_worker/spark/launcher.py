@@ -69,7 +69,7 @@ class Launcher:
     def remember(self, pid: int) -> None:
         """Remember what became of the question as what a process is now, where that can be read."""
         process = Path("/proc", str(pid))
-        if self._file.exists() or not process.exists():
+        if self._file.exists() or not process.exists() or not os.access(self._file.parent, os.W_OK):
             return
         try:
             self._write(process)
