@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock_worker.spark import defaults, master, settings
 from penstock_worker.spark.contract import END_SECONDS
-from penstock_worker.spark.facts import first_line
+from penstock_worker.spark.facts import is_of_network, root_line
 from penstock_worker.spark.jvm import Jvm
 from penstock_worker.spark.launching import launch
 from penstock_worker.spark.problems import CannotStartError, LostError
@@ -139,8 +139,8 @@ class ClassicSpark:
             session = SparkSession.builder.getOrCreate()
             settings.check_classic(session._jvm, self._conf)  # noqa: SLF001 - there is no other way in
         except BROKEN_CALL as problem:
-            sentence = f"Spark does not start on {self.name}: {first_line(problem)}"
-            is_gone = isinstance(problem, (OSError, Py4JNetworkError))
+            sentence = f"Spark does not start on {self.name}: {root_line(problem)}"
+            is_gone = isinstance(problem, (OSError, Py4JNetworkError)) or is_of_network(problem)
             raise CannotStartError(sentence, is_permanent=not is_gone) from problem
         return session
 

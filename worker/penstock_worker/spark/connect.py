@@ -149,7 +149,14 @@ class ConnectSpark:
         from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - slow to import
 
         _dial(address)
-        session = SparkSession.builder.channelBuilder(Channel(address, self._token)).create()
+        channel = Channel(address, self._token)
+        if is_first and channel.bares_its_token:
+            log.warning(
+                "The token and all data go to %s unencrypted: see to it by a NetworkPolicy or a mesh that nobody else "
+                "reads the line, or put TLS before the server and say use_ssl=true.",
+                address.endpoint,
+            )
+        session = SparkSession.builder.channelBuilder(channel).create()
         try:
             session.client.set_retry_policies([_policy()])
             self._set(session)

@@ -3,10 +3,11 @@
 Knows why each is set. Does not start Spark. What the user sets goes before all of them.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock_worker.spark import machine, master
+from penstock_worker.spark import kubernetes, machine, master
 
 HEAP_OF_LIMIT = 0.6
 """Of a container's memory; the rest is for Python, Spark's Python workers, and what a JVM has beside its heap."""
@@ -63,6 +64,8 @@ def classic(url: str, folder: Path, conf: Mapping[str, str]) -> dict[str, str]:
     settings[OPTIONS] = java_options(folder, conf)
     if master.is_on_this_machine(url):
         settings |= {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK}
+    if master.is_kubernetes(url):
+        settings |= kubernetes.pods(conf, os.environ, folder)
     count = master.threads(url, machine.cores())
     if count is not None:
         settings["spark.sql.shuffle.partitions"] = str(count)

@@ -14,6 +14,8 @@ from penstock_worker.spark.versions import BROKEN_CALL, is_of_spark, java_throwa
 
 DEEPEST = 8
 """How many causes are looked at: each costs calls to the JVM."""
+NETWORK = ("java.net.", "java.nio.channels.", "java.util.concurrent.TimeoutException")
+"""What the names of Java's errors begin with that tell of a connection."""
 NO_ANSWER: tuple[type[Exception], ...] = (*BROKEN_CALL, AssertionError, AttributeError, TypeError)
 """What asking an error may end with: it does not know the question, or its JVM is gone, as pyspark asserts in vain."""
 LONGEST_TEXT = 8192
@@ -55,6 +57,26 @@ def facts_of(error: BaseException, code: Sequence[Path] = ()) -> ErrorFacts:
 def first_line(error: BaseException) -> str:
     """Return what an error says, for a sentence."""
     return next((line.strip() for line in _text(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def root_line(error: BaseException) -> str:
+    """Return what the deepest cause of an error says, for a sentence: those around it tell of py4j and reflection."""
+    said = first_line(error)
+    try:
+        cause = java_throwable(error)
+        for _ in range(DEEPEST):
+            if cause is None:
+                break
+            said = next(iter(str(cause.getMessage() or "").splitlines()), "") or said
+            cause = cause.getCause()
+    except BROKEN_CALL:  # the JVM is gone: what is known has to do
+        pass
+    return said
+
+
+def is_of_network(error: BaseException) -> bool:
+    """Tell whether somebody could not be reached from the JVM, which may be otherwise later."""
+    return any(name.startswith(NETWORK) for name, _ in _java_causes(error))
 
 
 def _telling(error: BaseException) -> BaseException:

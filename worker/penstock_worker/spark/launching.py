@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from penstock_worker.spark import defaults, master
+from penstock_worker.spark import defaults, kubernetes, master
 from penstock_worker.spark.jvm import Jvm
 from penstock_worker.spark.problems import CannotStartError
 
@@ -24,6 +24,8 @@ def launch(url: str, folder: Path, conf: Mapping[str, str], archives: Path | Non
         os.environ.pop(variable, None)
     if master.is_on_this_machine(url):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is whatever python3 is on the PATH
+    if master.is_kubernetes(url):
+        kubernetes.write_template(folder, os.environ)
     return Jvm(folder, defaults.classic(url, folder, conf), archives)
 
 

@@ -11,6 +11,7 @@ from penstock_worker.spark.problems import CannotStartError
 CONNECT_PORT = 15002
 LOCAL = re.compile(r"local(\[(?P<threads>\d+|\*)(,\d+)?\])?")
 LOCAL_CLUSTER = re.compile(r"local-cluster\[(?P<executors>\d+),(?P<threads>\d+),\d+\]")
+CLUSTER_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?(\.[-a-z0-9]+\.svc(\.[-.a-z0-9]+)?)?")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -30,10 +31,20 @@ class Address:
     def is_loopback(self) -> bool:
         return self.host in LOOPBACK
 
+    @property
+    def is_of_a_cluster(self) -> bool:
+        """Whether the name is one that only the DNS of a Kubernetes cluster gives: of a Service there."""
+        return bool(CLUSTER_NAME.fullmatch(self.host))
+
 
 def is_connect(master: str) -> bool:
     """Tell whether it is a Spark Connect server."""
     return master.startswith("sc://")
+
+
+def is_kubernetes(master: str) -> bool:
+    """Tell whether executors are pods that the driver makes."""
+    return master.startswith("k8s://")
 
 
 def is_on_this_machine(master: str) -> bool:

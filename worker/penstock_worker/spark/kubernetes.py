@@ -1,0 +1,107 @@
+"""The settings of a Spark whose executors are pods: the driver is in a pod already, and makes them beside itself.
+
+Knows the variables that say which pod that is (PENSTOCK_POD_NAME and its like), and how Spark asks for pods. Executors
+are owned by the driver's pod: they go with it, however it goes. Does not speak to Kubernetes, which Spark does.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock_worker.spark.problems import CannotStartError
+
+DRIVER_PORT, BLOCKS_PORT = 7078, 7079
+"""Fixed, so that a NetworkPolicy can name them."""
+EXECUTORS_OF = "penstock.dev/executors-of"
+USER = 10001
+TEMPLATE = "executor.json"
+DEFAULTS: Mapping[str, str] = {
+    "spark.executor.instances": "2",
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "1g",
+    "spark.kubernetes.memoryOverheadFactor": "0.4",  # as Spark's own for Python, which it cannot know of here
+    # A batch that comes first waits a little for its executors: with none of them, Spark would warn and wait as well.
+    "spark.scheduler.minRegisteredResourcesRatio": "0.5",
+}
+
+
+def pods(conf: Mapping[str, str], told: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the settings that follow from the pod that we are in; none, outside of any."""
+    name, namespace = told.get("PENSTOCK_POD_NAME"), told.get("PENSTOCK_NAMESPACE")
+    if not name or not namespace:
+        return dict(DEFAULTS)
+    _check(conf, name, namespace)
+    address = _host(told.get("PENSTOCK_POD_IP", name))
+    settings = {
+        **DEFAULTS,
+        "spark.driver.host": address,
+        "spark.driver.bindAddress": address,
+        "spark.kubernetes.executor.useDriverPodIP": "false",  # else they come to where it listens, as Spark 4.2 has it
+        "spark.driver.port": str(DRIVER_PORT),
+        "spark.driver.blockManager.port": str(BLOCKS_PORT),
+        "spark.kubernetes.namespace": namespace,
+        "spark.kubernetes.driver.pod.name": name,
+        "spark.kubernetes.executor.podTemplateFile": str(folder / TEMPLATE),
+    }
+    if image := told.get("PENSTOCK_IMAGE"):
+        settings["spark.kubernetes.container.image"] = image
+    cores, instances = (conf.get(key, DEFAULTS[key]) for key in ("spark.executor.cores", "spark.executor.instances"))
+    if cores.isdecimal() and instances.isdecimal():
+        settings["spark.sql.shuffle.partitions"] = str(max(1, int(cores) * int(instances)))
+    return settings
+
+
+def write_template(folder: Path, told: Mapping[str, str]) -> None:
+    """Write what executors' pods are beyond what Spark makes of them."""
+    (folder / TEMPLATE).write_text(json.dumps(template(told)))
+
+
+def template(told: Mapping[str, str]) -> dict[str, Any]:
+    """Return a pod that may run under the restricted standard of pod security, on a read-only root."""
+    group = told.get("PENSTOCK_GROUP", "")
+    container = {
+        "name": "executor",
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+        "volumeMounts": [{"name": "penstock-tmp", "mountPath": "/tmp"}],  # noqa: S108 - a volume of the pod's own
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"labels": {EXECUTORS_OF: group} if group else {}},
+        "spec": {
+            "automountServiceAccountToken": False,
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": USER,
+                "runAsGroup": USER,
+                "fsGroup": USER,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [container],
+            "volumes": [{"name": "penstock-tmp", "emptyDir": {}}],
+        },
+    }
+
+
+def _check(conf: Mapping[str, str], name: str, namespace: str) -> None:
+    """Refuse what cannot work, whoever asks for it."""
+    if conf.get("spark.submit.deployMode", "client") != "client":
+        raise CannotStartError("spark.submit.deployMode: the driver is a worker's, so it can be client only.")
+    _refuse_another(
+        conf, "spark.kubernetes.namespace", namespace, "executors go with the worker's pod only where it is"
+    )
+    _refuse_another(conf, "spark.kubernetes.driver.pod.name", name, "the driver is in the worker's own pod")
+
+
+def _refuse_another(conf: Mapping[str, str], setting: str, ours: str, why: str) -> None:
+    if conf.get(setting, ours) != ours:
+        raise CannotStartError(f"{setting} is {conf[setting]}, but {why}, {ours}. Leave it out.")
+
+
+def _host(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
