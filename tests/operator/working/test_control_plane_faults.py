@@ -30,7 +30,7 @@ def plane() -> Iterator[ControlPlane]:
     plane = ControlPlane()
     plane.start()
     install_crds(plane)
-    plane.start_namespace_controller()
+    plane.start_controllers("namespace-controller")
     yield plane
     plane.stop()
 

@@ -3,8 +3,8 @@
 Knows the two programs, how they are started and broken. There are no controllers, no scheduler and no node: objects
 are validated, authorised, kept and watched, and nothing acts on them. So a namespace that is deleted stays
 "Terminating", no owner takes its objects along, the roles that controllers put together (view, edit, admin) are empty,
-and what controllers would make in a new namespace has to be made by whoever wants it. The controller that empties
-namespaces can be had by itself.
+and what controllers would make in a new namespace has to be made by whoever wants it. Controllers can be had one by
+one.
 """
 
 import contextlib
@@ -60,12 +60,12 @@ class ControlPlane(Access):
         self.api_server.start()
         self.api_server.wait_ready(self.is_ready, READY_SECONDS)
 
-    def start_namespace_controller(self) -> None:
-        """Have what is in a namespace deleted with it, all at once, by the controller that does so in every cluster."""
+    def start_controllers(self, *names: str) -> None:
+        """Start some of the controllers that every cluster has, such as the one that empties namespaces."""
         program = assets.controllers(self.folder / "controllers") / "kube-controller-manager"
         flags = [
             f"--kubeconfig={self.kubeconfig}",
-            "--controllers=namespace-controller",
+            f"--controllers={','.join(names)}",
             "--leader-elect=false",
             "--secure-port=0",
         ]
