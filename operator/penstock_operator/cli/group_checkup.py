@@ -14,7 +14,7 @@ from penstock_operator.plan.group_places import group_place
 from penstock_operator.plan.surroundings import Waiting
 from penstock_operator.plan.warnings import warnings_across
 from penstock_operator.plan.workload import Code, Equipment, PodSecurity, workload
-from penstock_operator.plan.workload.spark import executors_namespace, needs_of
+from penstock_operator.plan.workload.spark import needs_of
 from penstock_operator.resources import QUEUE_GROUP, QueueGroupSpec
 from penstock_operator.services.nats.examination import Finding, Verdict
 from penstock_operator.storage import paths
@@ -71,7 +71,7 @@ async def examine_group(
         return
     yield Finding("pods", Verdict.GOOD, "Pods can be made of it.")
     if needs_of(spec.spark).makes_pods:
-        yield await _executors(client, group.identity.namespace, spec, made.deployment["spec"]["template"]["spec"])
+        yield await _executors(client, group.identity.namespace, made.deployment["spec"]["template"]["spec"])
 
 
 async def _code(client: ApiClient, namespace: str, spec: QueueGroupSpec) -> Code | None:
@@ -94,14 +94,14 @@ def _level(arguments: Sequence[str]) -> PodSecurity:
     return PodSecurity(told) if told in set(PodSecurity) else PodSecurity.RESTRICTED
 
 
-async def _executors(client: ApiClient, namespace: str, spec: QueueGroupSpec, pod: Mapping[str, str]) -> Finding:
+async def _executors(client: ApiClient, namespace: str, pod: Mapping[str, str]) -> Finding:
     name = pod.get("serviceAccountName") or pod["serviceAccount"]
-    account, where = Account(namespace, name), executors_namespace(spec.spark, namespace)
+    account = Account(namespace, name)
     try:
-        missing = [right for right in EXECUTORS if not await may(client, account, right, where)]
+        missing = [right for right in EXECUTORS if not await may(client, account, right, namespace)]
     except RefusedError as refusal:
         return Finding("executors", Verdict.DOUBTFUL, f"You may not ask what {account} may do: {refusal}")
     if not missing:
-        return Finding("executors", Verdict.GOOD, f"{account} may make pods in namespace {where}.")
-    sentence = f"{account} may not do in namespace {where}: {', '.join(map(str, missing))}."
+        return Finding("executors", Verdict.GOOD, f"{account} may make pods in namespace {namespace}.")
+    sentence = f"{account} may not do in namespace {namespace}: {', '.join(map(str, missing))}."
     return Finding("executors", Verdict.BAD, sentence, "Give the account a Role with these rights.")

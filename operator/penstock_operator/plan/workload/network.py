@@ -10,13 +10,12 @@ from urllib.parse import urlsplit
 
 from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.workload import naming
-from penstock_operator.plan.workload.spark import Needs, driver_ports, executors_namespace, needs_of
+from penstock_operator.plan.workload.spark import Needs, driver_ports, needs_of
 from penstock_operator.resources import ConnectionSpec, QueueGroupSpec
 
 Json = dict[str, Any]
 NATS_PORT = 4222
 DNS_PORT = 53
-NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 
 
 def network_policy(group: Declared, spec: QueueGroupSpec, connection: ConnectionSpec) -> Json:
@@ -25,7 +24,7 @@ def network_policy(group: Declared, spec: QueueGroupSpec, connection: Connection
     rules: Json = {"policyTypes": ["Ingress"], "ingress": _ingress(group, spec, needs)}
     if spec.network.egress is not None:
         theirs = [rule.model_dump(by_alias=True, mode="json", exclude_unset=True) for rule in spec.network.egress]
-        ours = _egress(group, spec, connection, needs)
+        ours = _egress(group, connection, needs)
         rules = {"policyTypes": ["Ingress", "Egress"], "ingress": rules["ingress"], "egress": [*ours, *theirs]}
     return {
         "apiVersion": "networking.k8s.io/v1",
@@ -38,26 +37,22 @@ def network_policy(group: Declared, spec: QueueGroupSpec, connection: Connection
 def _ingress(group: Declared, spec: QueueGroupSpec, needs: Needs) -> list[Json]:
     rules: list[Json] = [{"ports": [_tcp(naming.METRICS_PORT)]}]
     if needs.makes_pods:
-        rules.append({"from": [_executors(group, spec)], "ports": [_tcp(port) for port in driver_ports(spec.spark)]})
+        rules.append({"from": [_executors(group)], "ports": [_tcp(port) for port in driver_ports(spec.spark)]})
     if needs.is_called_back:  # by executors on machines of which nothing is known here, at any port of the driver
         rules.append({})
     return rules
 
 
-def _egress(group: Declared, spec: QueueGroupSpec, connection: ConnectionSpec, needs: Needs) -> list[Json]:
+def _egress(group: Declared, connection: ConnectionSpec, needs: Needs) -> list[Json]:
     names = {"ports": [{"port": DNS_PORT, "protocol": protocol} for protocol in ("UDP", "TCP")]}
     servers = {"ports": [_tcp(port) for port in sorted({*_nats_ports(connection.servers), *needs.ports})]}
-    executors = [{"to": [_executors(group, spec)]}] if needs.makes_pods else []
+    executors = [{"to": [_executors(group)]}] if needs.makes_pods else []
     return [names, servers, *executors]
 
 
-def _executors(group: Declared, spec: QueueGroupSpec) -> Json:
-    own = group.identity.namespace
-    pods: Json = {"podSelector": {"matchLabels": {naming.EXECUTORS_LABEL: naming.label_of(group.identity.name)}}}
-    elsewhere = executors_namespace(spec.spark, own)
-    if elsewhere != own:
-        pods["namespaceSelector"] = {"matchLabels": {NAMESPACE_LABEL: elsewhere}}
-    return pods
+def _executors(group: Declared) -> Json:
+    """Return the executors' pods, which are beside the worker's."""
+    return {"podSelector": {"matchLabels": {naming.EXECUTORS_LABEL: naming.label_of(group.identity.name)}}}
 
 
 def _nats_ports(servers: Iterable[str]) -> set[int]:

@@ -13,8 +13,8 @@ KUBERNETES, CONNECT, STANDALONE = "k8s://", "sc://", "spark://"
 DEFAULT_PORTS = {KUBERNETES: 443, CONNECT: 15002, STANDALONE: 7077}
 API_SERVER_PORTS = (443, 6443)
 """Behind a Service, the port that a policy sees may be that of the API server itself."""
-NAMESPACE_SETTING = "spark.kubernetes.namespace"
-DRIVER_PORT_SETTINGS = ("spark.driver.port", "spark.blockManager.port")
+DRIVER_PORT_SETTINGS = ("spark.driver.port", "spark.driver.blockManager.port")
+"""By default these are ours (penstock_worker.spark.kubernetes), and whoever sets them means it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,6 @@ def ports_of(hosts: str, scheme: str) -> tuple[int, ...]:
     """Return the ports of host:port,host:port."""
     found = (re.search(r":([0-9]+)$", host) for host in hosts.split(","))
     return tuple(sorted({int(port[1]) if port else DEFAULT_PORTS[scheme] for port in found}))
-
-
-def executors_namespace(spark: Spark, default: str) -> str:
-    """Return where the executors' pods are."""
-    return spark.conf.get(NAMESPACE_SETTING, default)
 
 
 def driver_ports(spark: Spark) -> tuple[int, int]:
