@@ -5,6 +5,7 @@ image, as no other is at hand: its arguments have only become more.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def test_an_upgrade_brings_the_definitions_and_keeps_all_else_and_so_does_the_wa
     declare(namespace, "Consumer", "etl", {"streamRef": {"name": STREAMS[0]}})
     wait_ready(namespace)
     namespace.kubectl("wait", "--for=condition=Ready", "consumer/etl", f"--timeout={SECONDS}s")
-    before = declared(namespace), configs_of(namespace), created(namespace)
+    before = all_of_it(namespace)
     earlier = definitions(namespace)
     assert earlier != OF_THIS_VERSION, "else the upgrade would have nothing to bring"
     with forwarded(namespace) as url, Requests(servers=[url]) as requests:
@@ -55,11 +56,15 @@ def test_an_upgrade_brings_the_definitions_and_keeps_all_else_and_so_does_the_wa
         assert definitions(namespace) == earlier
         declare_another(namespace, requests, "back")
         assert writes(requests) == [f"{CREATED}upgraded", f"{CREATED}back"]
-    now = declared(namespace), configs_of(namespace), created(namespace)
-    for found, was in zip(now, before, strict=True):
+    for found, was in zip(all_of_it(namespace), before, strict=True):
         assert {name: found[name] for name in was} == was
     helm.uninstall()
     namespace.kubectl("delete", *CRDS, f"--timeout={SECONDS}s")
+
+
+def all_of_it(namespace: Namespace) -> list[Mapping[str, object]]:
+    """Return what is declared, and what the server has."""
+    return [declared(namespace), configs_of(namespace), created(namespace)]
 
 
 OF_THIS_VERSION = {kind.resource: definition(kind)["spec"]["versions"] for kind in KINDS}
