@@ -179,8 +179,8 @@ class Worker:
     def _done(self, run: _Run) -> None:
         self._runs.remove(run)
         self.held -= run.count
-        if not self._runs:
-            self.work.busy_seconds += self.clock.now - self._busy_since
+        self.work.busy_seconds += self.clock.now - self._busy_since
+        self._busy_since = self.clock.now
         if self.fails():
             self.consumer.give_back(run.lots, self.chance.uniform(*LATER_SECONDS))
         else:

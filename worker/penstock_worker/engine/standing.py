@@ -124,17 +124,19 @@ class Standing:
             self.run_messages += run.handed.count
             if verdict == Verdict.OK:
                 self.work.add(run.handed.count, seconds)
-        self._rest()
+        self._count_busy()
 
     def driver_lost(self) -> None:
         self.runs.clear()
-        self._rest()
+        self._count_busy()
 
-    def _rest(self) -> None:
-        """Count the time that something ran, once nothing does."""
-        if self._busy_since is not None and not self.runs:
-            self.work.busy_seconds += time.monotonic() - self._busy_since
-            self._busy_since = None
+    def _count_busy(self) -> None:
+        """Count the time that something ran, each time that a run ends: what runs took is not to be ahead of it."""
+        if self._busy_since is None:
+            return
+        now = time.monotonic()
+        self.work.busy_seconds += now - self._busy_since
+        self._busy_since = now if self.runs else None
 
     def ready(self) -> Judgement:
         """Tell whether messages are worked on, or would be if there were any."""

@@ -39,7 +39,7 @@ def scale(limits: Limits, seen: Observation, memory: Memory) -> Decision:
         return Decision(workers, Why.UNKNOWN, sentence(Why.UNKNOWN, seen, limits, workers), memory)
     each = messages_per_second(seen.work, limits.batch, limits.in_flight)
     memory = memory if memory.reading else begun(memory, limits, seen)
-    memory = steps.judged(_learned(memory, limits, seen, seen.reading), seen, limits.batch)
+    memory = steps.judged(_learned(memory, limits, seen, seen.reading), seen, limits.batch, each)
     wanted, why = _bounded(limits, seen, memory, *_needed(limits, seen, seen.reading, memory, each))
     memory = remembered(memory, limits, seen.now, wanted)
     keeping_up, _ = _bounded(limits, seen, memory, _keeping_up(limits, seen.now, memory, each), why)

@@ -3,9 +3,10 @@
 Where Spark, a database or the disk is the wall, more workers only wait on each other, and each seems to be slow:
 autoscalers that do not look go on to their maximum, and stay there. So all workers of a step are looked at, for a
 while and with a backlog before them. If those that were added do not bring a third of what one could do before, each,
-only as many are kept as would have been enough for what they do. Those are looked at likewise: if they do less, it
-was not a wall but dearer messages, and the bound is lifted. Knows steps and rates. Does not decide how many are
-wanted.
+only as many are kept as would have been enough for what they do. What they do is what they settle, or what they would
+by the time that their batches take, if that is more: that batches fail is no wall. Those that are kept are looked at
+likewise: if they do less, it was no wall but dearer messages, and the bound is lifted. Knows steps and rates. Does
+not decide how many are wanted.
 """
 
 from dataclasses import replace
@@ -21,6 +22,8 @@ PROOF_BATCHES = 3
 """Nor for less than so many full batches take: rates are those of batches that are done."""
 FRUITLESS = 1 / 3
 """A step brought nothing if those that were added do less than this share of what they would do without a wall."""
+NOISE = 0.1
+"""What is measured of the same work differs by this share: who did no more than that more is not one more worker."""
 ENOUGH = 0.8
 """Fewer workers are enough if they do this share of what more have done."""
 HELD_SECONDS = 600.0
@@ -39,15 +42,15 @@ def noted(memory: Memory, seen: Observation, workers: int, each: float) -> Memor
     return replace(memory, step=replace(step, after=workers, settled=None))
 
 
-def judged(memory: Memory, seen: Observation, batch: int) -> Memory:
+def judged(memory: Memory, seen: Observation, batch: int, each: float) -> Memory:
     """Judge the step that all workers have worked on for long enough, and the bound that followed from one."""
     if seen.reading is None or not seen.reading.pending:
         return _unproven(memory)
     proof = max(PROOF_SECONDS, PROOF_BATCHES * batch_seconds(seen.work, batch))
-    return _judged_bound(_judged_step(memory, seen, proof), seen, proof)
+    return _judged_bound(_judged_step(memory, seen, proof, each), seen, proof)
 
 
-def _judged_step(memory: Memory, seen: Observation, proof: float) -> Memory:
+def _judged_step(memory: Memory, seen: Observation, proof: float, each: float) -> Memory:
     step = memory.step
     if step is None:
         return memory
@@ -57,10 +60,10 @@ def _judged_step(memory: Memory, seen: Observation, proof: float) -> Memory:
     if settled.seconds < proof:
         return replace(memory, step=replace(step, settled=settled))
     memory = replace(memory, step=None)
-    work = settled.per_second / step.each  # of so many
+    work = max(settled.per_second, step.after * each) / step.each  # of so many
     if work - step.before >= FRUITLESS * (step.after - step.before):
         return replace(memory, futile=None)
-    enough = max(step.before, ceil(work))
+    enough = max(step.before, ceil(work - NOISE * step.before))
     futile = _again(memory.futile, enough, settled.per_second, seen.now)
     return replace(memory, futile=futile, wanted=(), found=None)  # taken back at once
 
