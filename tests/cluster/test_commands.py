@@ -152,7 +152,8 @@ def test_nats_is_reached_by_the_name_of_its_service_and_has_to_be_who_it_says(th
         (f"{there.name}/orders", LARGE_BYTES),
         (f"{there.name}/orders", 2),
     ]
-    assert ran(person, "dead", "show", "2", "-g", "orders", "--raw").stdout == "x" * LARGE_BYTES
+    large = ran(person, "dead", "show", "2", "-g", "orders", "--raw")
+    assert (large.stdout, large.stderr) == ("x" * LARGE_BYTES, "")
     assert data(person, "batches", "orders") == {"batches": []}
     assert ran(person, "drain", "orders", "--timeout", "60").returncode == 0
     assert there.kubectl("get", "queuegroup/orders", "--output=jsonpath={.spec.suspend}") == "true"

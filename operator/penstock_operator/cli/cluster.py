@@ -35,11 +35,11 @@ AT_ONCE = 16
 T = TypeVar("T")
 
 
-def in_cluster(work: Callable[[ApiClient], Awaitable[T]]) -> T:
-    """Do something with a client of the cluster that KUBECONFIG names."""
+def in_cluster(work: Callable[[ApiClient], Awaitable[T]], context: str | None = None) -> T:
+    """Do something with a client of the cluster that a context of the kubeconfig names, or its current one."""
 
     async def working() -> T:
-        async with ApiClient(await find_access()) as client:
+        async with ApiClient(await find_access(context)) as client:
             return await work(client)
 
     try:

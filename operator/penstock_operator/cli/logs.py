@@ -15,7 +15,7 @@ import click
 
 from penstock_operator.cli.log_lines import LONG_AGO, LogLine, log_line, readable
 from penstock_operator.cli.naming import complete_group
-from penstock_operator.cli.sources import DEFAULT_NAMESPACE, HomeName, clusters_home
+from penstock_operator.cli.sources import CONTEXT_OPTION, DEFAULT_NAMESPACE, HomeName, clusters_home
 from penstock_operator.cli.up import state_option
 from penstock_operator.local.log_files import LogFiles, Source, sources
 from penstock_operator.local.state import StateFolder
@@ -50,6 +50,7 @@ Show = Callable[[Sequence[LogLine]], None]
     "--namespace", "-n", metavar="NAMESPACE", help="A cluster's; by default that of the kubeconfig's context."
 )
 @click.option("--all-namespaces", "-A", "everywhere", is_flag=True, help="In a cluster, of all namespaces.")
+@CONTEXT_OPTION
 @click.option(
     "--home",
     type=click.Choice([home.value for home in HomeName]),
@@ -63,6 +64,7 @@ def logs(
     is_raw: bool,
     namespace: str | None,
     everywhere: bool,
+    context: str | None,
     home: str | None,
     state: Path,
     **chosen: Any,  # noqa: ANN401 - worker, process, tail, is_previous
@@ -80,13 +82,13 @@ def logs(
       penstock logs orders --previous
       penstock logs --json | jq 'select(.level == "error")'
     """  # noqa: D301 - click wants the control character
-    home = home or clusters_home()
+    home = home or clusters_home(context)
     show = partial(_print, is_raw=is_raw)
     if home == HomeName.LOCAL or (home is None and _is_local(state, namespace or everywhere or chosen["is_previous"])):
         _show_local(state, group, show, follows=follow, **chosen)
         return
     try:
-        _show_clusters(namespace, group, show, everywhere=everywhere, follows=follow, **chosen)
+        _show_clusters(namespace, group, show, everywhere=everywhere, context=context, follows=follow, **chosen)
     except click.ClickException as problem:
         if home is not None or namespace or everywhere:
             raise
@@ -108,16 +110,17 @@ def _show_clusters(
     show: Show,
     *,
     everywhere: bool,
+    context: str | None,
     **chosen: Any,  # noqa: ANN401 - as above
 ) -> None:
     from penstock_operator.cli import cluster, cluster_logs  # noqa: PLC0415 - a second of imports
     from penstock_operator.storage.access import current_namespace  # noqa: PLC0415
 
     its_namespace, _, name = (group or "").rpartition("/")
-    where = its_namespace or namespace or (None if everywhere else current_namespace() or DEFAULT_NAMESPACE)
+    where = its_namespace or namespace or (None if everywhere else current_namespace(context) or DEFAULT_NAMESPACE)
     wanted = cluster_logs.Wanted(namespace=where, group=name or None, **chosen)
     with suppress(KeyboardInterrupt):
-        cluster.in_cluster(lambda client: cluster_logs.show_logs(client, wanted, show))
+        cluster.in_cluster(lambda client: cluster_logs.show_logs(client, wanted, show), context)
 
 
 def _show_local(

@@ -5,7 +5,7 @@ Knows which names a shell may offer. Does not know what a group is.
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,11 +48,11 @@ def complete_group(context: click.Context, _parameter: click.Parameter, incomple
         up = StateFolder(context.params.get("state") or DEFAULT_FOLDER).read()
     except StateError:
         return []
-    names = [group.name for group in up.groups] if up else _in_cluster(context.params.get("namespace"))
+    names = [group.name for group in up.groups] if up else _in_cluster(context.params)
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _in_cluster(namespace: str | None) -> list[str]:
+def _in_cluster(given: Mapping[str, str | None]) -> list[str]:
     """Return the names of a cluster's groups; none if it does not say at once."""
     if not (os.environ.get(KUBECONFIG) or Path(DEFAULT_KUBECONFIG).expanduser().is_file()):
         return []
@@ -61,11 +61,11 @@ def _in_cluster(namespace: str | None) -> list[str]:
 
     async def names(client: "ApiClient") -> list[str]:
         async with asyncio.timeout(COMPLETION_SECONDS):
-            where = namespace or current_namespace() or DEFAULT_NAMESPACE
+            where = given.get("namespace") or current_namespace(given.get("context")) or DEFAULT_NAMESPACE
             return [each["metadata"]["name"] for each in await cluster.objects_in(client, [QUEUE_GROUP.name], where)]
 
     try:
-        return cluster.in_cluster(names)
+        return cluster.in_cluster(names, given.get("context"))
     except (click.ClickException, TimeoutError):
         return []
 

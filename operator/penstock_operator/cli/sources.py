@@ -55,6 +55,8 @@ class Sources:
     recursive: bool
     namespace: str | None
     everywhere: bool
+    context: str | None
+    """Of the kubeconfig; None for its current one."""
     secrets: Path | None
     servers: tuple[str, ...]
     state: StateFolder
@@ -101,14 +103,14 @@ class Sources:
                 reached_at(home, self.servers)
                 return await work(home)
 
-        return cluster.in_cluster(working)
+        return cluster.in_cluster(working, self.context)
 
     def in_cluster(self, work: Callable[["ApiClient", str | None], Awaitable[T]]) -> T:
         """Do something with a client of the cluster, and the namespace that is meant; None for all."""
         from penstock_operator.cli import cluster  # noqa: PLC0415 - a second of imports
 
         namespace = None if self.everywhere else self._default_namespace()
-        return cluster.in_cluster(lambda client: work(client, namespace))
+        return cluster.in_cluster(lambda client: work(client, namespace), self.context)
 
     def planned(self, *, force: bool) -> list[Outcome]:
         """Return what would become of the objects in the files."""
@@ -126,7 +128,8 @@ class Sources:
 
         manifests = self.manifests()
         return cluster.in_cluster(
-            lambda client: cluster_apply.apply_and_wait(client, manifests, force=force, seconds=seconds, told=told)
+            lambda client: cluster_apply.apply_and_wait(client, manifests, force=force, seconds=seconds, told=told),
+            self.context,
         )
 
     def objects(self, kinds: Sequence[Kind]) -> Sequence[Mapping[str, Any]]:
@@ -138,7 +141,9 @@ class Sources:
         from penstock_operator.cli import cluster  # noqa: PLC0415 - a second of imports
 
         namespace = None if self.everywhere else self._default_namespace()
-        return cluster.in_cluster(lambda client: cluster.objects_in(client, [kind.name for kind in kinds], namespace))
+        return cluster.in_cluster(
+            lambda client: cluster.objects_in(client, [kind.name for kind in kinds], namespace), self.context
+        )
 
     def examine_cluster(self, told: Found, work: Callable[[LocalHome], Awaitable[None]]) -> None:
         """Look at a cluster, then do something with what a namespace of it declares, or all of them, then at groups."""
@@ -159,7 +164,7 @@ class Sources:
                     async for finding in group_checkup.examine_group(client, group, home.declared, arguments):
                         told(str(group.identity), finding)
 
-        cluster.in_cluster(working)
+        cluster.in_cluster(working, self.context)
 
     def _planned_in_cluster(self, *, force: bool) -> list[Outcome]:
         from penstock_operator.cli import cluster  # noqa: PLC0415 - a second of imports
@@ -175,7 +180,7 @@ class Sources:
                 wanted = [each for each in manifests.contents if each in made and each.kind in RUN]
                 return refused + await over(home, wanted, progress=LOOKED_AT)
 
-        return cluster.in_cluster(plan)
+        return cluster.in_cluster(plan, self.context)
 
     def _default_namespace(self) -> str:
         """Return the namespace that is meant where none is named, as kubectl finds it."""
@@ -183,7 +188,7 @@ class Sources:
             return self.namespace or DEFAULT_NAMESPACE
         from penstock_operator.storage.access import current_namespace  # noqa: PLC0415 - a second of imports
 
-        return current_namespace() or DEFAULT_NAMESPACE
+        return current_namespace(self.context) or DEFAULT_NAMESPACE
 
 
 LOOKED_AT = "Looked at"
@@ -198,6 +203,9 @@ def _tell_warning(declared: Declared, note: Note) -> None:
         say(f"{declared.identity}: {note.message}")
 
 
+CONTEXT_OPTION = click.option(
+    "--context", metavar="NAME", help="Which cluster: a context of the kubeconfig; by default its current one."
+)
 OPTIONS = (
     click.option(
         "--filename",
@@ -217,6 +225,7 @@ OPTIONS = (
     click.option(
         "--all-namespaces", "-A", "everywhere", is_flag=True, help="Show a cluster's objects of all namespaces."
     ),
+    CONTEXT_OPTION,
     click.option(
         "--secrets",
         metavar="DIR",
@@ -257,7 +266,7 @@ def source_options(*, needs_files: bool) -> Callable[[Callable[..., Any]], Calla
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def with_sources(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - click's
-            names = ("files", "recursive", "namespace", "everywhere", "secrets", "servers")
+            names = ("files", "recursive", "namespace", "everywhere", "context", "secrets", "servers")
             chosen = {name: given.pop(name) for name in names}
             chosen["state"] = StateFolder(given.pop("state"))
             return command(*args, sources=_sources(chosen, given.pop("home"), needs_files=needs_files), **given)
@@ -272,7 +281,7 @@ def source_options(*, needs_files: bool) -> Callable[[Callable[..., Any]], Calla
 def _sources(chosen: dict[str, Any], home: str | None, *, needs_files: bool) -> Sources:
     if needs_files and not chosen["files"]:
         raise click.UsageError("Say which manifests are meant: -f PATH, or -f - for standard input.")
-    home = home or clusters_home()
+    home = home or clusters_home(chosen["context"])
     up = _up(chosen["state"]) if home != HomeName.KUBERNETES else None
     if home is None:
         home = HomeName.LOCAL if chosen["files"] or (up and not chosen["servers"]) else HomeName.KUBERNETES
@@ -285,9 +294,10 @@ def _sources(chosen: dict[str, Any], home: str | None, *, needs_files: bool) -> 
     return Sources(home=HomeName(home), up=up, **chosen)
 
 
-def clusters_home() -> HomeName | None:
-    """Return the cluster where nobody says which home is meant, but runs the command by kubectl."""
-    return HomeName.KUBERNETES if click.get_current_context().find_root().info_name == PLUGIN else None
+def clusters_home(context: str | None) -> HomeName | None:
+    """Return the cluster where nobody says which home is meant, but names a context, or runs the command by kubectl."""
+    is_plugin = click.get_current_context().find_root().info_name == PLUGIN
+    return HomeName.KUBERNETES if context or is_plugin else None
 
 
 def _up(state: StateFolder) -> HomeRecord | None:

@@ -19,17 +19,20 @@ class NoAccessError(Exception):
     """There is no way to a cluster."""
 
 
-async def find_access() -> Configuration:
-    """Read how to reach the cluster, anew at each call: a pod's token is renewed every hour."""
+async def find_access(context: str | None = None) -> Configuration:
+    """Read how to reach the cluster, anew at each call: a pod's token is renewed every hour.
+
+    A context is one of the kubeconfig's; without a name, its current one.
+    """
     access = Configuration()
     access.retries = False  # who asks has a period and a deadline
     try:
-        if is_within():
+        if is_within() and context is None:
             config.load_incluster_config(client_configuration=access)  # type: ignore[no-untyped-call]
         else:
             file = os.environ.get(VARIABLE)  # the library looks at it only once, when it is imported
             _check_there(file or DEFAULT_FILE)
-            await config.load_kube_config(file, client_configuration=access)  # type: ignore[no-untyped-call]
+            await config.load_kube_config(file, context=context, client_configuration=access)  # type: ignore[no-untyped-call]
     except config.ConfigException as problem:
         raise _no_access(str(problem)) from problem
     return access
@@ -45,14 +48,15 @@ def _no_access(reason: str) -> NoAccessError:
     return NoAccessError(f"No way to a Kubernetes cluster was found: {reason}\n{HINT}")
 
 
-def current_namespace() -> str | None:
-    """Return the namespace that the kubeconfig's current context names, if it names one."""
+def current_namespace(name: str | None = None) -> str | None:
+    """Return the namespace that a context of the kubeconfig names, if it names one; by default of its current one."""
     try:
         _check_there(os.environ.get(VARIABLE) or DEFAULT_FILE)
-        _, context = config.list_kube_config_contexts()  # type: ignore[no-untyped-call]
+        contexts, current = config.list_kube_config_contexts()  # type: ignore[no-untyped-call]
     except (config.ConfigException, NoAccessError):
         return None
-    return str(context["context"].get("namespace") or "") or None
+    chosen = current if name is None else next((each for each in contexts if each["name"] == name), current)
+    return str(chosen["context"].get("namespace") or "") or None
 
 
 def bearer_token(access: Configuration) -> str | None:

@@ -256,6 +256,20 @@ def test_a_definition_of_another_version_is_told_from_ours() -> None:
     assert not contains(older, ours)
 
 
+def test_another_context_is_another_cluster_and_namespace(run: Run, penstock_namespace: Namespace) -> None:
+    current = penstock_namespace.kubectl("config", "current-context").strip()
+    view = json.loads(penstock_namespace.kubectl("config", "view", "--raw", "--output=json"))
+    user = next(each["context"]["user"] for each in view["contexts"] if each["name"] == current)
+    nowhere = ("--cluster=nowhere", f"--user={user}", "--namespace=elsewhere")
+    penstock_namespace.kubectl("config", "set-cluster", "nowhere", "--server=https://127.0.0.1:1")
+    penstock_namespace.kubectl("config", "set-context", "there", *nowhere)
+    assert run("get", "--context", current).returncode == 0
+    for command in (("get",), ("logs",)):
+        outcome = run(*command, "--context", "there")
+        assert (outcome.returncode, "cannot be reached" in outcome.stderr) == (1, True)
+    assert "no-such-context" in run("get", "--context", "no-such-context").stderr
+
+
 def test_without_a_cluster_there_is_a_hint(tmp_path: Path) -> None:
     file = tmp_path / "none"
     environment = {**os.environ, "KUBECONFIG": str(file)}
