@@ -89,6 +89,16 @@ def archive(folder: Path, java: Java, spark_home: Path) -> Archive | None:
     return found if found.is_there or os.access(folder, os.W_OK) else None
 
 
+def jars_in_order(spark_home: Path) -> str:
+    """Return Spark's jars one by one, before all else that Spark puts on the class path: a folder of them.
+
+    Java lists a folder in whatever order the file system has it, which another copy of an image has otherwise; and it
+    takes no archive whose jars stand in another order. slf4j is first, as Spark has it.
+    """
+    jars = sorted((spark_home / "jars").glob("*.jar"), key=lambda jar: (not jar.name.startswith("slf4j-api"), jar.name))
+    return os.pathsep.join(map(str, jars))
+
+
 def _folders_of_settings(spark_home: Path) -> Iterator[Path]:
     """Say which folders Spark puts among the jars."""
     yield spark_home / "conf"

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from penstock_worker.spark.archive import ENDING_SECONDS, archive
+from penstock_worker.spark.archive import ENDING_SECONDS, archive, jars_in_order
 from penstock_worker.spark.defaults import OPTIONS
 from penstock_worker.spark.java import Java, find_java
 from penstock_worker.spark.launcher import Launch, Launcher
@@ -30,6 +30,7 @@ PAUSE_SECONDS = 0.02
 LINES_KEPT, LINES_TOLD = 60, 3
 NOISE = ("at ", "WARNING:", "Using Spark's", "Setting default log level", "To adjust logging level")
 END_SECONDS = 10
+CLASSPATH = "spark.driver.extraClassPath"
 SIGNALLED = 128
 """Exit codes above it are of shells whose program was ended by a signal."""
 PLAIN = frozenset(map(ord, string.ascii_letters + string.digits + "._-/"))
@@ -45,7 +46,7 @@ class Jvm:
         self._was_archived = self._archive is not None and self._archive.is_there
         if self._archive is not None:
             options = " ".join([settings.get(OPTIONS, ""), *self._archive.options()])
-            settings = {**settings, OPTIONS: options.strip()}
+            settings = {CLASSPATH: jars_in_order(Path(spark_home())), **settings, OPTIONS: options.strip()}
         self.has_worked = False
         """Whether it has run a batch: only then has it the classes that others need."""
         self._connection = folder / "gateway"
