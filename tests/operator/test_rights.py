@@ -5,6 +5,7 @@ compares what it asked with what its roles say.
 """
 
 import contextlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.operator.chart.rendering import Object, apply, container, of_kind, re
 from tests.operator.conftest import install_crds
 from tests.operator.running import RunningOperator, running_operator
 from tests.operator.scene import Scene
+from tests.operator.workforce.grouping import GROUP, GroupScene
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.nats.authentication import Login, user_and_password
@@ -22,7 +24,7 @@ from tests.testbed.nats.fixtures import StartNats
 
 RELEASE = "penstock"
 SERVED = ("messages", "analytics")
-HANDLER = {"entrypoint": "etl:process", "image": "example/etl"}
+CREATE, CREATED = "create", 201
 NAMESPACES = [RELEASE, *SERVED]
 Right = tuple[str, str]
 """A verb, and what it is used on: PLURAL.GROUP or PLURAL/SUBRESOURCE.GROUP."""
@@ -66,8 +68,7 @@ def live(scene: Scene, login: Login) -> None:
     scene.declare_stream(management={"deletion": "Delete"})
     scene.declare_consumer(management={"deletion": "Delete"})
     scene.wait_ready("connection/nats", "stream/orders", "consumer/etl")
-    scene.apply("QueueGroup", "etl", {"consumerRef": {"name": "etl"}, "handler": HANDLER})
-    scene.wait_condition("queuegroup/etl", "Ready", "False", "NotImplemented")
+    have_workers(GroupScene(scene.namespace, scene.server, scene.operator))
     other = Scene(Namespace(scene.namespace.cluster, "analytics"), scene.server, scene.operator)
     other.declare_stream("clicks", connectionRef={"name": "nats", "namespace": "messages"})
     other.wait_ready("stream/clicks")
@@ -77,6 +78,22 @@ def live(scene: Scene, login: Login) -> None:
     other.wait(lambda: any(event["count"] > 1 for event in other.events("stream/clicks")), "an event is repeated")
     scene.delete("consumer/etl")
     scene.delete("stream/orders")
+
+
+def have_workers(scene: GroupScene) -> None:
+    """Have a group make all that it can make, and choose who goes when there are to be fewer."""
+    scene.code("etl-code", "def process(df, batch): ...")
+    scene.declare_group(scaling={"mode": "External"}, replicas=2)
+    scene.wait_replicas(2)
+    scene.namespace.kubectl("create", "serviceaccount", "default")  # as the missing controller would
+    for name in ("one", "two"):
+        metadata = {"name": name, "labels": scene.template()["metadata"]["labels"]}
+        containers = [{"name": "driver", "image": "example/worker"}]
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}}
+        scene.namespace.kubectl("create", "--filename=-", stdin=json.dumps(pod))
+    scene.wait(lambda: scene.status().get("replicas") == 2, "there are two workers")
+    scene.namespace.kubectl("scale", f"queuegroup/{GROUP}", "--replicas=1")
+    scene.wait_replicas(1)
 
 
 def install_rights(plane: ControlPlane, objects: list[Object]) -> Path:
@@ -99,7 +116,9 @@ def used(plane: ControlPlane) -> set[Right]:
     asked = [entry for entry in plane.audit.entries() if "objectRef" in entry]
     refused = [entry["requestURI"] for entry in asked if entry["responseStatus"]["code"] == 403]
     assert refused == []
-    return {(entry["verb"], _name(**entry["objectRef"])) for entry in asked}
+    done = {(entry["verb"], _name(**entry["objectRef"])) for entry in asked}
+    made = {(CREATE, _name(**entry["objectRef"])) for entry in asked if entry["responseStatus"]["code"] == CREATED}
+    return done | made  # what is made by applying it takes both rights
 
 
 def granted(objects: list[Object]) -> set[Right]:

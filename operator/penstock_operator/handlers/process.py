@@ -10,11 +10,14 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 from kubernetes.aio.client import ApiClient
 
 from penstock_operator.handlers import framework
 from penstock_operator.plan.lease import Terms
+from penstock_operator.plan.workload import Equipment
+from penstock_operator.resources import QUEUE_GROUP
 from penstock_operator.services import probes, rounds
 from penstock_operator.services.address import Address
 from penstock_operator.services.counting import CountedLinks
@@ -23,10 +26,12 @@ from penstock_operator.services.filling import fill, recount
 from penstock_operator.services.metrics import Metrics
 from penstock_operator.services.nats.keeping import NatsLinks
 from penstock_operator.services.probes import CannotServeError
-from penstock_operator.services.reconciler import Reconciler
+from penstock_operator.services.reconciler import STEPS, Reconciler
 from penstock_operator.services.replica import Alone, replica
 from penstock_operator.services.vitals import Vitals
+from penstock_operator.services.workforce.workforce import Workforce
 from penstock_operator.storage.access import NoAccessError, find_access
+from penstock_operator.storage.children import Children
 from penstock_operator.storage.client import Client
 from penstock_operator.storage.kubernetes_home import KubernetesHome
 
@@ -55,6 +60,7 @@ class Options:
     address: Address
     """Where probes and metrics are served."""
     period_seconds: float
+    equipment: Equipment
     lease: tuple[str, str] | None = None
     """Its namespace and name; without one, the operator acts as if it were alone."""
     terms: Terms = field(default_factory=Terms)
@@ -83,6 +89,9 @@ async def _serve(options: Options, stop: asyncio.Event) -> None:
         NatsLinks(CONNECTION_NAME) as links,
     ):
         among = replica(client, options.lease, options.terms, vitals)
+        workforce = Workforce(
+            Children(client), options.equipment, time.monotonic, period_seconds=options.period_seconds
+        )
         reconciler = Reconciler(
             KubernetesHome(client),
             CountedLinks(links, metrics),
@@ -90,12 +99,14 @@ async def _serve(options: Options, stop: asyncio.Event) -> None:
             time.monotonic,
             period_seconds=options.period_seconds,
             metrics=metrics,
+            steps={**STEPS, QUEUE_GROUP.name: workforce.look_after},
         )
         vitals.ask_for_work(lambda: reconciler.oldest_work)
         metrics.watch(reconciler, among.leadership, time.monotonic)
         can_list, filled, namespaces = asyncio.Event(), asyncio.Event(), options.namespaces
         listing = asyncio.create_task(rounds.go_round(namespaces, vitals, can_list))
-        working = asyncio.create_task(_reconcile(namespaces, client, reconciler, can_list, filled))
+        reconciling = partial(_reconcile, namespaces, client, reconciler, workforce)
+        working = asyncio.create_task(reconciling(can_list=can_list, filled=filled))
         watching = asyncio.create_task(_watch(namespaces, vitals, reconciler, filled=filled, end=end, stop=stop))
         standing = asyncio.create_task(_stand(among, vitals))
         # All else is closed before the watches: kopf waits for tasks that it does not know, such as open requests.
@@ -138,6 +149,8 @@ async def _reconcile(
     namespaces: Sequence[str],
     client: ApiClient,
     reconciler: Reconciler,
+    workforce: Workforce,
+    *,
     can_list: asyncio.Event,
     filled: asyncio.Event,
 ) -> None:
@@ -148,6 +161,7 @@ async def _reconcile(
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(reconciler.run())
         tasks.create_task(recount(client, namespaces, reconciler))
+        tasks.create_task(workforce.run(reconciler.shop, namespaces))
 
 
 async def _watch(

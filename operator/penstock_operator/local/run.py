@@ -122,7 +122,10 @@ class Run:
         """Look whether a queue group fits what is declared around it: its workers are not for a run to start."""
         declared = self._home.declared[identity]
         spec = declared.spec
-        place = group_place(identity, spec, self._home.declared) if isinstance(spec, QueueGroupSpec) else None
+        if isinstance(spec, QueueGroupSpec):
+            place = group_place(identity, spec, self._home.declared)
+        else:
+            place = Waiting(Reason.INVALID, declared.fault)
         found = outcome(declared, plan_queue_group(declared, place), {})
         self._told(found)
         return found

@@ -126,7 +126,12 @@ def _references(declared: Declared, world: Mapping[Identity, Declared]) -> Itera
     if isinstance(spec, StreamSpec | ConsumerSpec) and spec.connection_ref:
         yield _connection(declared, spec.connection_ref)
     if isinstance(spec, QueueGroupSpec):
-        yield Identity("Consumer", declared.identity.namespace, spec.consumer_ref.name)
+        consumer = Identity("Consumer", declared.identity.namespace, spec.consumer_ref.name)
+        yield consumer
+        if consumer in world:
+            yield from _references(world[consumer], world)
+        if spec.dead_letter.stream_ref:
+            yield _stream(declared, spec.dead_letter.stream_ref.name)
     if isinstance(spec, ConsumerSpec) and spec.stream_ref:
         stream = _stream(declared, spec.stream_ref.name)
         yield stream

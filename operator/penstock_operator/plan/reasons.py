@@ -35,7 +35,6 @@ class Reason(StrEnum):
     IMMUTABLE = "Immutable"
     REFUSED = "Refused"
     MADE_BY_SERVER = "MadeByServer"
-    NOT_IMPLEMENTED = "NotImplemented"
     MOVED = "Moved"
     # it differs
     DRIFTED = "Drifted"

@@ -20,7 +20,7 @@ from penstock_operator.plan.dependencies import depends_on
 from penstock_operator.plan.surroundings import Place
 from penstock_operator.resources import CONNECTION, CONSUMER, QUEUE_GROUP, STREAM
 from penstock_operator.resources.management import FINALIZER
-from penstock_operator.services import connecting, grouping, making
+from penstock_operator.services import connecting, making
 from penstock_operator.services.compacting import compact
 from penstock_operator.services.home import Home, HomeError, ObjectChangedError
 from penstock_operator.services.leading import Leadership, NotLeadingError
@@ -44,8 +44,8 @@ STEPS: Mapping[str, Step] = {
     CONNECTION.name: connecting.look_after,
     STREAM.name: making.look_after,
     CONSUMER.name: making.look_after,
-    QUEUE_GROUP.name: grouping.look_after,
 }
+"""Those that every home takes alike. Each has its own way to serve QueueGroups."""
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class Reconciler:
         metrics: Metrics | None = None,
         steps: Mapping[str, Step] = STEPS,
     ) -> None:
-        """`steps` says what is done about each kind: another home may have others do it."""
+        """`steps` says what is done about each kind."""
         self._clock = clock
         self._steps = steps
         self._metrics = metrics or Metrics()
@@ -123,6 +123,11 @@ class Reconciler:
         self._shop.seen.forget(identity)
         self._failures.pop(identity, None)
         self._shop.links.forget(identity)
+
+    @property
+    def shop(self) -> Workshop:
+        """What steps work with, for those who work beside them."""
+        return self._shop
 
     def known_uids(self) -> Iterator[tuple[Identity, str]]:
         for identity, declared in self._shop.world.objects.items():
@@ -230,8 +235,9 @@ class Reconciler:
     def _warn_anew(self, declared: Declared) -> None:
         """Have the Consumer of a QueueGroup looked at: what the group asks of it may be too much."""
         if declared.identity.kind == QUEUE_GROUP.name:
-            for consumer in depends_on(declared, self._shop.world.objects):
-                self._shop.queue.add(consumer)
+            for needed in depends_on(declared, self._shop.world.objects):
+                if needed.kind == CONSUMER.name:
+                    self._shop.queue.add(needed)
 
     def _lead_changed(self, is_held: bool) -> None:  # noqa: FBT001 - as listeners are called
         if not is_held:

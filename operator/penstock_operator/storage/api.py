@@ -5,7 +5,8 @@ and copy each object several times on its way. Does not know what is asked, nor 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -18,7 +19,10 @@ REQUEST_SECONDS = 10.0
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 FIRST_REFUSAL = 300
+SILENT_SECONDS = 30.0
+"""What a stream may be late to end, after the time that it was asked for."""
 
 
 async def ask(
@@ -46,6 +50,25 @@ async def ask(
     if answer.status >= FIRST_REFUSAL:
         raise _refusal(answer.status, f"{method} {path}", text)
     return json.loads(text)
+
+
+@asynccontextmanager
+async def open_stream(
+    client: ApiClient, path: str, *, query: Sequence[tuple[str, str]], accept: str, seconds: float
+) -> AsyncIterator[AsyncIterator[bytes]]:
+    """Open an answer that goes on for as long as the block runs, and hand out its lines."""
+    request = await client.param_serialize(
+        "GET", path, header_params={"Accept": accept}, query_params=query, auth_settings=["BearerToken"]
+    )
+    limits = aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_SECONDS, sock_read=seconds + SILENT_SECONDS)
+    answer = await client.call_api(*request, _request_timeout=limits)
+    try:
+        if answer.status >= FIRST_REFUSAL:
+            text: bytes = await answer.read()  # type: ignore[no-untyped-call]
+            raise _refusal(answer.status, f"GET {path}", text)
+        yield answer.response.content
+    finally:
+        answer.response.close()
 
 
 def _refusal(code: int, request: str, text: bytes) -> RefusedError:

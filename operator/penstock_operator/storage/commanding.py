@@ -13,8 +13,7 @@ from penstock_operator.constants import API_VERSION
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.workload.naming import RESTART_ANNOTATION
 from penstock_operator.storage import paths
-from penstock_operator.storage.api import MERGE_PATCH, ask
-from penstock_operator.storage.objects import APPLY_PATCH
+from penstock_operator.storage.api import APPLY_PATCH, MERGE_PATCH, ask
 
 MANAGER = "penstock-cli"
 

@@ -12,10 +12,9 @@ from penstock_operator.constants import API_VERSION
 from penstock_operator.plan.declared import Identity
 from penstock_operator.resources import KINDS
 from penstock_operator.storage import paths
-from penstock_operator.storage.api import ask
+from penstock_operator.storage.api import APPLY_PATCH, ask
 from penstock_operator.storage.pages import list_objects
 
-APPLY_PATCH = "application/apply-patch+yaml"
 FIELD_MANAGER = "penstock"
 """Who has said what, by name, in an object's managedFields."""
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -1,0 +1,51 @@
+"""Queue groups in a scene: declared, and what the API server has for them. Knows kubectl."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tests.operator.scene import Object, Scene
+
+GROUP = "orders-etl"
+"""The name of the group, and of all that is made for it."""
+
+
+class GroupScene(Scene):
+    def code(self, name: str, text: str) -> None:
+        """Put a ConfigMap with code in place of what is there by that name."""
+        manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"etl.py": text}}
+        self.namespace.kubectl("apply", "--filename=-", stdin=json.dumps(manifest))
+
+    def declare_group(self, called: str = GROUP, /, **spec: object) -> None:
+        handler = {"entrypoint": "etl:process", "configMapRef": {"name": "etl-code"}}
+        self.apply("QueueGroup", called, {"consumerRef": {"name": "etl"}, "handler": handler, **spec})
+
+    def deployment(self, name: str = GROUP) -> Object | None:
+        text = self.namespace.kubectl("get", f"deployment/{name}", "--ignore-not-found", "--output=json")
+        return json.loads(text) if text else None
+
+    def wait_deployment(self, name: str = GROUP) -> Object:
+        self.wait(lambda: self.deployment(name) is not None, f"there is a Deployment {name}")
+        found = self.deployment(name)
+        assert found is not None
+        return found
+
+    def replicas(self, name: str = GROUP) -> int | None:
+        found = self.deployment(name)
+        return None if found is None else int(found["spec"]["replicas"])
+
+    def wait_replicas(self, count: int, name: str = GROUP) -> None:
+        self.wait(lambda: self.replicas(name) == count, f"{name} is to have {count} workers, not {self.replicas(name)}")
+
+    def template(self, name: str = GROUP) -> Mapping[str, Any]:
+        found = self.deployment(name)
+        assert found is not None
+        template: Mapping[str, Any] = found["spec"]["template"]
+        return template
+
+    def status(self, name: str = GROUP) -> Object:
+        status: Object = self.shown(f"queuegroup/{name}").get("status", {})
+        return status
+
+    def publish_orders(self, count: int) -> None:
+        self.publish("orders.new", *([b"{}"] * count))

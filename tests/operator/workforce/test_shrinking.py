@@ -1,0 +1,147 @@
+"""Workers come and go with the backlog, and none goes that holds messages: controllers and engines are real."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tests.operator.conftest import install_crds
+from tests.operator.workforce.grouping import GROUP, GroupScene
+from tests.operator.workforce.paper_node import Gate, PaperNode
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.control_plane import ControlPlane
+
+pytestmark = [
+    pytest.mark.xdist_group("a control plane with controllers"),  # so that one is enough for all of them
+    pytest.mark.timeout(600),  # each waits for several things, one after the other
+]
+CONTROLLERS = ("deployment-controller", "replicaset-controller", "garbage-collector-controller")
+ACCOUNT = '{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}'
+QUICK = {"stabilization": {"up": "0s", "down": "0s"}, "idle": "1s"}
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    plane = ControlPlane()
+    plane.start()
+    install_crds(plane)
+    plane.start_controllers(*CONTROLLERS)
+    yield plane
+    plane.stop()
+
+
+@pytest.fixture
+def penstock_namespace(plane: ControlPlane) -> Namespace:
+    """A namespace of the test's own, in place of that of a control plane without controllers."""
+    name = f"shop-{uuid.uuid4().hex[:8]}"
+    plane.kubectl("create", "namespace", name)
+    namespace = Namespace(plane, name)
+    namespace.kubectl("create", "--filename=-", stdin=ACCOUNT)
+    return namespace
+
+
+@pytest.fixture
+def node(penstock_namespace: Namespace) -> Iterator[PaperNode]:
+    with PaperNode(penstock_namespace) as node:
+        yield node
+
+
+@pytest.fixture
+def gate(node: PaperNode) -> Gate:
+    """What all batches wait at."""
+    gate = Gate()
+    node.process = gate.process
+    return gate
+
+
+ONE_BY_ONE = {"maxMessages": 1, "inFlight": 1}
+
+
+def have_two_busy(scene: GroupScene, gate: Gate) -> None:
+    """Have two workers, as an autoscaler would say, each at work on a batch that does not end."""
+    scene.declare_group(scaling={"mode": "External"}, replicas=2, batch=ONE_BY_ONE)
+    scene.wait(lambda: scene.status().get("readyReplicas") == 2, "two workers are ready")
+    gate.shut()
+    scene.publish_orders(2)
+    scene.wait(lambda: scene.status().get("busyReplicas") == 2, "both are busy")
+
+
+def want(scene: GroupScene, workers: int) -> None:
+    scene.namespace.kubectl("scale", f"queuegroup/{GROUP}", f"--replicas={workers}")
+    scene.wait(lambda: scene.status().get("desiredReplicas") == workers, f"there are to be {workers}")
+
+
+def settled(scene: GroupScene) -> bool:
+    held = scene.consumer() or {}
+    return (held.get("num_pending"), held.get("num_ack_pending")) == (0, 0)
+
+
+def test_from_nothing_to_a_worker_and_back(scene: GroupScene, node: PaperNode) -> None:
+    scene.declare_group(scaling=QUICK)
+    scene.wait_deployment()
+    assert not node.workers
+    scene.publish_orders(5)
+    scene.wait(lambda: settled(scene), "all is processed")
+    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True", "ScaledToZero")
+    scene.wait(lambda: not node.workers, "the worker has gone")
+    scene.publish_orders(2)
+    scene.wait(lambda: settled(scene), "a worker has come again")
+
+
+def test_a_busy_worker_stays_until_it_is_done_while_idle_ones_go(
+    scene: GroupScene, node: PaperNode, gate: Gate
+) -> None:
+    scene.declare_group(scaling={**QUICK, "minReplicas": 3, "maxReplicas": 3}, batch={"maxMessages": 1})
+    scene.wait(lambda: scene.status().get("readyReplicas") == 3, "three workers are ready")
+    gate.shut()
+    scene.publish_orders(1)
+    scene.wait(lambda: scene.status().get("busyReplicas") == 1, "one is busy")
+    [busy] = [worker.name for worker in node.workers.values() if worker.script.handed]
+    scene.declare_group(scaling={**QUICK, "minReplicas": 0, "maxReplicas": 3}, batch={"maxMessages": 1})
+    scene.wait(lambda: list(node.workers) == [busy], "the idle ones have gone")
+    assert scene.replicas() == 1
+    gate.open()
+    scene.wait(lambda: not node.workers, "the last one has gone")
+    assert settled(scene)
+    assert (scene.consumer() or {})["num_redelivered"] == 0
+
+
+def test_a_suspended_group_finishes_what_it_holds(scene: GroupScene, node: PaperNode, gate: Gate) -> None:
+    gate.shut()
+    scene.publish_orders(1)
+    scene.declare_group(scaling=QUICK, batch=ONE_BY_ONE)
+    scene.wait(lambda: scene.status().get("busyReplicas") == 1, "a worker is busy")
+    scene.publish_orders(3)
+    scene.declare_group(scaling=QUICK, batch=ONE_BY_ONE, suspend=True)
+    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "Suspended")
+    scene.wait_replicas(0)
+    assert len(node.workers) == 1, "it holds messages, and has its time to finish"
+    gate.open()
+    scene.wait(lambda: not node.workers, "it has gone")
+    held = scene.consumer() or {}
+    assert (held["num_pending"] + held["num_ack_pending"], held["delivered"]["consumer_seq"] >= 1) == (3, True)
+
+
+def test_a_worker_that_was_to_go_is_called_back_when_it_is_wanted_again(
+    scene: GroupScene, node: PaperNode, gate: Gate
+) -> None:
+    have_two_busy(scene, gate)
+    names = set(node.workers)
+    want(scene, 1)
+    want(scene, 2)
+    gate.open()
+    scene.publish_orders(20)
+    scene.wait(lambda: settled(scene), "all is processed")
+    assert set(node.workers) == names
+
+
+def test_a_new_leader_goes_on_where_the_one_before_was(scene: GroupScene, node: PaperNode, gate: Gate) -> None:
+    have_two_busy(scene, gate)
+    want(scene, 1)
+    scene.operator.program.kill()
+    scene.operator.start()
+    scene.operator.wait_ready()
+    gate.open()
+    scene.wait(lambda: len(node.workers) == 1, "one has gone")
+    scene.wait(lambda: settled(scene), "all is processed")
+    assert (scene.consumer() or {})["num_redelivered"] == 0
