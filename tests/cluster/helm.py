@@ -47,6 +47,11 @@ def image_values(image: str) -> list[str]:
     return [f"--set=image.repository={repository}", f"--set-string=image.tag={tag}"]
 
 
+def worker_image_values(image: str) -> list[str]:
+    """Return the arguments that have workers use an image."""
+    return [argument.replace("=image.", "=worker.image.") for argument in image_values(image)]
+
+
 def leader(namespace: Namespace) -> str:
     """Return the pod whose replica leads; nothing if none does."""
     holder = "--output=jsonpath={.spec.holderIdentity}"

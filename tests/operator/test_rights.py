@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock_operator.cli.cluster_checkup import RIGHTS
 from penstock_operator.resources import KINDS
 from tests.operator.chart.rendering import Object, apply, container, of_kind, render
 from tests.operator.conftest import install_crds
@@ -58,6 +59,11 @@ def test_the_operator_has_the_rights_that_it_uses_in_the_namespaces_that_it_serv
     assert plane.may(account, "get", "secrets", "default") is elsewhere
     assert not plane.may(account, "update", "leases.coordination.k8s.io", RELEASE), "of another name"
     assert not plane.may(account, "create", "leases.coordination.k8s.io", "messages")
+
+
+def test_doctor_misses_no_right_that_the_chart_does_not_give() -> None:
+    asked = {(each.verb, _name(each.resource, each.subresource, each.group)) for each in RIGHTS}
+    assert asked <= granted(render())
 
 
 def live(scene: Scene, login: Login) -> None:
@@ -136,6 +142,6 @@ def granted(objects: list[Object]) -> set[Right]:
     }
 
 
-def _name(*, resource: str, subresource: str = "", apiGroup: str = "", **_: object) -> str:  # noqa: N803 - the API's
+def _name(resource: str, subresource: str = "", apiGroup: str = "", **_: object) -> str:  # noqa: N803 - the API's
     whole = f"{resource}/{subresource}" if subresource else resource
     return f"{whole}.{apiGroup}".removesuffix(".")

@@ -52,9 +52,11 @@ def test_everything_that_is_copied_into_an_image_counts() -> None:
     assert names == allowed
 
 
-def test_the_chart_runs_the_image_that_is_built() -> None:
+def test_the_chart_runs_the_images_that_are_built() -> None:
     values = yaml.safe_load((ROOT / "charts/penstock/values.yaml").read_text())
-    assert images.tag("operator") == f"docker.io/{values['image']['repository']}:{images.version()}"
+    repositories = {"operator": values["image"]["repository"], "worker": values["worker"]["image"]["repository"]}
+    for target, repository in repositories.items():
+        assert images.tag(target) == f"docker.io/{repository}:{images.version()}"
 
 
 def test_a_machine_that_cannot_build_is_told_what_it_needs() -> None:

@@ -19,6 +19,11 @@ RIGHTS = (
     *(Right("patch", GROUP, kind.plural, "status") for kind in KINDS),
     Right("get", "", "secrets"),
     Right("create", "", "events"),
+    Right("get", "", "configmaps"),
+    *(Right(verb, "apps", "deployments") for verb in ("list", "watch", "create", "patch")),
+    *(Right(verb, "policy", "poddisruptionbudgets") for verb in ("list", "watch", "create", "patch")),
+    *(Right(verb, "networking.k8s.io", "networkpolicies") for verb in ("list", "watch", "create", "patch")),
+    *(Right(verb, "", "pods") for verb in ("list", "watch", "patch")),
 )
 """Without one of these the operator is of no use in a namespace."""
 

@@ -13,6 +13,7 @@ from tests.testbed.kubernetes.access import Access
 from tests.testbed.run import ROOT
 
 CHART = ROOT / "charts" / "penstock"
+HOOK = "helm.sh/hook"
 Object = dict[str, Any]
 
 
@@ -23,9 +24,25 @@ def helm(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
 
 def render(*arguments: str, namespace: str = "default", text: str = "") -> list[Object]:
     """Return what a release called `release` consists of; with `--values=-`, the text says its values."""
+    return [
+        found for found in render_all(*arguments, namespace=namespace, text=text) if HOOK not in _annotations(found)
+    ]
+
+
+def render_test(*arguments: str, namespace: str = "default") -> list[Object]:
+    """Return what `helm test` makes."""
+    return [found for found in render_all(*arguments, namespace=namespace) if _annotations(found).get(HOOK) == "test"]
+
+
+def render_all(*arguments: str, namespace: str = "default", text: str = "") -> list[Object]:
+    """Return a release and its test together."""
     outcome = helm("template", "release", str(CHART), "--namespace", namespace, *arguments, text=text)
     assert outcome.returncode == 0, outcome.stderr
     return [found for found in yaml.safe_load_all(outcome.stdout) if found]
+
+
+def _annotations(found: Object) -> Object:
+    return found["metadata"].get("annotations") or {}
 
 
 def of_kind(objects: list[Object], kind: str) -> list[Object]:

@@ -7,9 +7,10 @@ import pytest
 import yaml
 
 from penstock_operator.resources import KINDS
-from tests.operator.chart.rendering import Object, apply, container, of_kind, render
+from tests.operator.chart.rendering import Object, apply, container, of_kind, render, render_test
 from tests.testbed.kubernetes.access import Namespace
 
+OF_THE_TEST = {"app.kubernetes.io/name": "penstock-test", "app.kubernetes.io/instance": "release"}
 LABEL = "rbac.authorization.k8s.io/aggregate-to-"
 
 
@@ -76,7 +77,10 @@ def test_the_network_policy_lets_through_probes_names_the_api_server_and_nats(na
         (None, [("UDP", 53), ("TCP", 53)]),
         (None, [("TCP", 443), ("TCP", 6443)]),
         ([{"podSelector": {}}], [("TCP", 4222)]),
+        ([{"podSelector": {"matchLabels": OF_THE_TEST}}], [("TCP", 4222)]),
     ]
+    [tester] = of_kind(render_test(*values), "Pod")
+    assert tester["metadata"]["labels"].items() >= OF_THE_TEST.items()
     [deployment] = of_kind(objects, "Deployment")
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     assert spec["podSelector"]["matchLabels"].items() <= labels.items()

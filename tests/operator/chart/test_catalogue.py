@@ -82,7 +82,7 @@ def test_each_kind_has_an_example_that_an_api_server_takes(penstock_namespace: N
 def test_the_images_are_those_that_the_chart_runs() -> None:
     images = {image["name"]: image["image"] for image in listed("images")}
     assert images["operator"] == container(render())["image"]
-    assert images["worker"] == f"penstock/worker:{METADATA['appVersion']}"
+    assert f"--worker-image={images['worker']}" in container(render())["args"]
 
 
 def test_a_cluster_that_is_too_old_is_refused_with_a_sentence() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.operator.chart.rendering import CHART, Object, helm, render
+from tests.operator.chart.rendering import CHART, Object, helm, render, render_all
 from tools.values import VALUES, rows
 
 DEFAULTS = yaml.safe_load(VALUES.read_text())
@@ -33,6 +33,12 @@ SAMPLES: dict[str, Any] = {
     "image.digest": DIGEST,
     "image.pullPolicy": "Always",
     "image.pullSecrets": [{"name": "registry"}],
+    "worker.image.repository": "mirror.test/worker",
+    "worker.image.tag": "1",
+    "worker.image.digest": DIGEST,
+    "worker.image.pullPolicy": "Always",
+    "worker.image.pullSecrets": [{"name": "registry"}],
+    "worker.podSecurity": "baseline",
     "namespaces": ["orders"],
     "crds.install": False,
     "serviceAccount.create": False,
@@ -67,6 +73,14 @@ SAMPLES: dict[str, Any] = {
     "metrics.dashboard.enabled": False,
     "metrics.dashboard.labels": {"grafana": "main"},
     "metrics.dashboard.annotations": {"grafana_folder": "Data"},
+    "tests.enabled": False,
+    "tests.namespace": "orders",
+    "tests.timeoutSeconds": 60,
+    "tests.nats.url": "nats://nats.nats:4222",
+    "tests.nats.image.repository": "mirror.test/nats",
+    "tests.nats.image.tag": "1",
+    "tests.nats.image.digest": DIGEST,
+    "tests.nats.image.pullPolicy": "Always",
     "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
     "extraVolumes": [{"name": "authorities", "configMap": {"name": "authorities"}}],
     "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/ssl/certs"}],
@@ -97,7 +111,7 @@ def setting(path: str, value: object) -> str:
 @cache
 def rendered(*changed: str) -> str:
     values = ALL_ON | {path: SAMPLES[path] for path in changed}
-    return yaml.safe_dump(render(*(setting(path, value) for path, value in values.items())))
+    return yaml.safe_dump(render_all(*(setting(path, value) for path, value in values.items())))
 
 
 def leaves(values: Object, prefix: str = "") -> Iterator[str]:
@@ -178,6 +192,8 @@ def test_a_spread_can_be_left_to_the_cluster() -> None:
         ("lease.durationSeconds=1", "minimum: got 1, want 3"),
         ("topologySpread.whenUnsatisfiable=Never", "value must be one of 'ScheduleAnyway', 'DoNotSchedule'"),
         ("metrics.alerts.enabled=please", "got string, want boolean"),
+        ("worker.podSecurity=none", "value must be one of 'restricted', 'baseline', 'privileged'"),
+        ("tests.nats.url=nats://me:secret@nats:4222", "does not match pattern"),
         ("networkPolicy.natsPorts[0]=0", "minimum: got 0, want 1"),
         ("imgae.tag=1", "additional properties 'imgae' not allowed"),
         ("logFormat=xml", "value must be one of 'json', 'text'"),
