@@ -4,7 +4,9 @@ import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
+import nats
 import pytest
+from nats.aio.msg import Msg
 
 from penstock_operator.plan.connections import Connected
 from penstock_operator.plan.decision import Create, Delete, Failure, Pause, Recreate, Update
@@ -82,9 +84,7 @@ async def test_with_exactly_these_permissions_everything_works(start_nats: Start
 
 
 REQUESTS = [
-    permission
-    for permission in ALL
-    if permission.feature not in {Feature.CONNECT, Feature.LIST, Feature.NOTICES, Feature.ACCOUNT}
+    permission for permission in ALL if permission.feature in {Feature.OBSERVE, Feature.STREAMS, Feature.CONSUMERS}
 ]
 
 
@@ -174,6 +174,33 @@ async def test_without_notices_all_else_works_and_the_connection_says_what_is_no
         assert isinstance(state, Connected)
         (warning,) = state.warnings
         assert f"may not subscribe to {missing.subject}." in warning
+
+
+@asynccontextmanager
+async def worker_of(url: str) -> AsyncIterator[str]:
+    """Have somebody answer as a worker of a group does, and return the group."""
+
+    async def answer(message: Msg) -> None:
+        await message.respond(b'{"worker": "etl-0"}')
+
+    client = await nats.connect(url, user="worker", password=PASSWORD)
+    await client.subscribe("penstock.worker.>", cb=answer)
+    await client.flush()
+    yield "shop/etl"
+    await client.close()
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+async def test_workers_are_heard_exactly_if_they_may_be_asked(start_nats: StartNats, *, is_allowed: bool) -> None:
+    granted = [each for each in ALL if is_allowed or each.feature is not Feature.WORKERS]
+    everything = {"user": "worker", "password": PASSWORD}
+    operator = {"user": USER, "password": PASSWORD, "permissions": server_configuration(granted)}
+    server = start_nats(extra={"authorization": {"users": [everything, operator]}})
+    async with let_in(server) as kept, worker_of(server.url) as group:
+        link = await kept.connected()
+        told = await link.workers(group, 1)
+        assert [each["worker"] for each in told] == (["etl-0"] if is_allowed else [])
+        assert await link.tell_worker(group, "etl-0", "retire") is is_allowed
 
 
 async def test_an_old_server_that_may_not_be_asked_for_the_account_is_known_by_its_user(start_nats: StartNats) -> None:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from penstock_operator.services.nats.account import USER_INFO
 from penstock_operator.services.nats.families import PROBE
 from penstock_operator.services.nats.notices import SUBJECTS
+from penstock_operator.services.nats.workers import PREFIX as WORKERS
 
 API = "$JS.API"
 PROBES = f"{PROBE}.*"
@@ -30,6 +31,7 @@ class Feature(StrEnum):
     CONSUMERS = "consumers"
     NOTICES = "notices"
     ACCOUNT = "account"
+    WORKERS = "workers"
 
 
 FEATURES: Mapping[Feature, str] = {
@@ -42,6 +44,8 @@ FEATURES: Mapping[Feature, str] = {
     "Connection says so.",
     Feature.ACCOUNT: "Seeing whether two Connections lead to the same streams, where names do not tell: two clusters "
     "may have one name; and servers before 2.12 name the account only if they are asked (`USER.INFO`).",
+    Feature.WORKERS: "Queue groups: asking workers how they stand, and telling those that are to go. Without it no "
+    "worker that holds messages is known from one that holds none, and none goes before its time is up.",
 }
 """What each group of permissions is for, in Markdown."""
 
@@ -65,6 +69,7 @@ def permissions(prefix: str = API) -> Iterator[Permission]:
         yield Permission(Feature.NOTICES, Verb.SUBSCRIBE, subject)
     yield Permission(Feature.ACCOUNT, Verb.PUBLISH, PROBES)
     yield Permission(Feature.ACCOUNT, Verb.PUBLISH, USER_INFO)
+    yield Permission(Feature.WORKERS, Verb.PUBLISH, f"{WORKERS}.>")
 
 
 def server_configuration(granted: Collection[Permission]) -> dict[str, dict[str, list[str]]]:

@@ -4,7 +4,7 @@ All of it can be lost: whoever leads next finds it again in a few looks. Knows h
 anybody (looking.py), and decides by plan.scaling alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock_operator.plan.declared import Identity
@@ -42,8 +42,8 @@ class Crew:
     """What each worker said at the last look; who did not answer is not there."""
     was_heard: set[str] = field(default_factory=set)
     """Who has answered before."""
-    retiring_since: dict[str, float] = field(default_factory=dict)
-    """Since when each worker pulls nothing any more, as it was told."""
+    going_since: dict[str, float] = field(default_factory=dict)
+    """Since when each worker is to go: it was told to retire, whether it has heard it or not."""
     decision: Decision | None = None
     looked_at: float | None = None
     is_asleep: bool = False
@@ -111,7 +111,7 @@ class Crew:
                 ack_pending=counters.ack_pending,
                 delivered=counters.delivered,
             )
-        self._hear({str(status.get("worker")): status for status in told}, {pod.name for pod in pods}, now)
+        self._hear({str(status.get("worker")): status for status in told}, {pod.name for pod in pods})
         self.tally.tick(now, seconds)
         self._decide(now, pods, asked)
         has_work = self.reading is not None and not self.reading.is_empty
@@ -119,17 +119,16 @@ class Crew:
 
     def late(self, now: float) -> frozenset[str]:
         """Return those that have had the time that a batch may take, and more, since they were told to retire."""
-        return frozenset(name for name, since in self.retiring_since.items() if now - since > self.post.patience)
+        return frozenset(name for name, since in self.going_since.items() if now - since > self.post.patience)
 
-    def _hear(self, told: Mapping[str, WorkerStatus], there: set[str], now: float) -> None:
+    def told_to_retire(self, workers: Collection[str], now: float) -> None:
+        """Note who is to go: these, and those that say that they were told before."""
+        retiring = {name for name, status in self.statuses.items() if is_retiring(status)}
+        self.going_since = {name: self.going_since.get(name, now) for name in (*workers, *retiring)}
+
+    def _hear(self, told: Mapping[str, WorkerStatus], there: set[str]) -> None:
         self.statuses = {name: status for name, status in told.items() if name in there}
         self.was_heard = (self.was_heard & there) | self.statuses.keys()
-        retiring = {name for name, status in self.statuses.items() if is_retiring(status)}
-        stopped = {name for name in self.statuses if name not in retiring} | (self.retiring_since.keys() - there)
-        for name in stopped:
-            self.retiring_since.pop(name, None)
-        for name in retiring:
-            self.retiring_since.setdefault(name, now)
         self.tally.forget(there)
         for name, status in self.statuses.items():
             self.tally.hear(name, status)

@@ -123,14 +123,16 @@ class Workforce:
         deployment = self._fleets.fleet(crew.post.label).deployment(group.name)
         if deployment is None or crew.desired is None:
             return
+        now = self._clock()
         moves = shrink(
             int(deployment["spec"]["replicas"]),
             crew.desired,
             self._roster.pods(crew.post.label),
             crew.statuses,
             revision=wanted.print,
-            late=crew.late(self._clock()),
+            late=crew.late(now),
         )
+        crew.told_to_retire(moves.retire, now)
         link = shop.links.link(crew.post.place.connection)
         await Mover(self._children, self._maker(shop), shop.leadership).move(group, link, deployment, moves)
 
