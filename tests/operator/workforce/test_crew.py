@@ -68,6 +68,18 @@ def test_a_number_that_somebody_else_has_set_is_a_matter_at_once() -> None:
     assert one.needs_step(1.0, 7, 15.0)
 
 
+def test_a_worker_that_ends_is_not_waited_for_when_it_answers_no_more() -> None:
+    """Else another one would come in its place, as long as it takes to end, and nobody would ever be gone."""
+    one = crew(Limits(batch_messages=10, max_workers=3, idle=0.0))
+    one.take_in(0.0, Counters(0, 0, 0), [status("w")], pods("w"), 1)
+    assert one.desired == 0
+    one.take_in(1.0, Counters(0, 0, 0), [], [WorkerPod(name="w", revision="r", deleting=True)], 0)
+    assert one.desired == 0
+    one.take_in(2.0, Counters(0, 0, 0), [status("v")], pods("v"), 1)
+    one.take_in(3.0, Counters(0, 0, 0), [], pods("v"), 1)
+    assert one.desired == 1, "it is there, and may hold anything"
+
+
 def test_a_decision_keeps_its_words_until_another_is_made() -> None:
     one = crew(Limits(batch_messages=10, max_workers=3))
     one.take_in(0.0, Counters(5, 0, 0), [], [], 0)

@@ -42,6 +42,8 @@ class Situation:
     pods: Sequence[WorkerPod]
     statuses: Statuses
     """What workers said of themselves, by name; who did not answer is not there."""
+    is_looked_at: bool = True
+    """Whether anybody has asked the server and the workers since this replica leads."""
     pending: int | None = None
     ack_pending: int | None = None
     decision: Decision | None = None
@@ -159,7 +161,7 @@ def _ready(seen: _Seen) -> Said:
 
 
 def _suspended(seen: _Seen) -> str:
-    rest = f" {_workers(len(seen.there))} finish what they hold." if seen.there else ""
+    rest = f" {_do(len(seen.there), 'finishes what it holds', 'finish what they hold')}." if seen.there else ""
     return f"spec.suspend is true: nothing is pulled.{rest}"
 
 
@@ -181,7 +183,7 @@ def _working(seen: _Seen) -> Said:
     if trouble := seen.trouble:
         said = f"{said} {trouble.workers} cannot ({trouble.reason}): {trouble.message}"
     if older:
-        return TRUE, Reason.ROLLING_OUT, f"{said} {_workers(older)} of a revision before are still there."
+        return TRUE, Reason.ROLLING_OUT, f"{said} {_workers(older)} of a revision before {_is(older)} still there."
     return TRUE, Reason.WORKING, said
 
 
@@ -194,10 +196,15 @@ def _not_working(seen: _Seen) -> Said:
     if of.decision and of.decision.why is Why.UNKNOWN:
         return FALSE, Reason.UNREACHABLE, "Nobody can say what is pending, and there is no worker."
     if older:
-        return FALSE, Reason.ROLLING_OUT, f"Workers of the new revision start. {_workers(older)} are of one before."
+        return (
+            FALSE,
+            Reason.ROLLING_OUT,
+            f"Workers of the new revision start. {_workers(older)} {_is(older)} of one before.",
+        )
     if of.desired == 0 and not seen.there:
         return TRUE, Reason.SCALED_TO_ZERO, _zero(seen)
-    return FALSE, Reason.STARTING, f"{_workers(len(seen.there))} start." if seen.there else "Workers are being made."
+    said = f"{_do(len(seen.there), 'starts', 'start')}." if seen.there else "Workers are being made."
+    return FALSE, Reason.STARTING, said
 
 
 def _zero(seen: _Seen) -> str:
@@ -206,6 +213,14 @@ def _zero(seen: _Seen) -> str:
 
 def _workers(number: int) -> str:
     return "1 worker" if number == 1 else f"{number} workers"
+
+
+def _do(number: int, one: str, several: str) -> str:
+    return f"{_workers(number)} {one if number == 1 else several}"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _available(seen: _Seen, ready: Verdict) -> Said:
@@ -256,18 +271,20 @@ def _facts(seen: _Seen) -> Mapping[str, Any] | None:
     made = {"image": rollout.image} if rollout else {}
     if of.obstacle:  # nobody asks the workers then
         return {**_written(of.declared.status), **pods, **made}
+    own = {"selector": of.selector or None, STOPPED_REVISION: seen.stopped or None}
+    if not of.is_looked_at:  # nobody has asked them yet
+        return {**_written(of.declared.status), **pods, **made, **own}
     told = [of.statuses[pod.name] for pod in of.pods if pod.name in of.statuses]
     return {
         **pods,
         **made,
-        "selector": of.selector or None,
+        **own,
         DESIRED: of.desired,
         "busyReplicas": sum(bool(status.get("heldMessages") or status.get("batches")) for status in told),
         "pending": of.pending,
         "ackPending": of.ack_pending,
         "held": sum(int(status.get("heldMessages") or 0) for status in told),
         "batches": sum(len(status.get("batches") or ()) for status in told),
-        STOPPED_REVISION: seen.stopped or None,
     }
 
 

@@ -139,7 +139,8 @@ class Crew:
             return
         retiring = sum(is_retiring(status) for status in self.statuses.values())
         working = [status for status in self.statuses.values() if status.get("ready") and not is_retiring(status)]
-        silent = [pod for pod in pods if pod.name in self.was_heard and pod.name not in self.statuses]
+        # One that ends does not answer in the end, and no number of workers keeps it.
+        silent = [pod for pod in pods if pod.is_there and pod.name in self.was_heard and pod.name not in self.statuses]
         reading = self.reading
         if reading is not None and self.is_consumer_paused:
             reading = replace(reading, pending=0)  # nothing of it is delivered, however many there are

@@ -145,6 +145,7 @@ class Workforce:
                 deployment=self._fleets.fleet(label(group)).deployment(group.name),
                 pods=self._roster.pods(label(group)),
                 statuses=crew.statuses if crew else {},
+                is_looked_at=crew is not None and crew.looked_at is not None,
                 pending=reading.pending if reading else None,
                 ack_pending=reading.ack_pending if reading else None,
                 decision=crew.decision if crew else None,

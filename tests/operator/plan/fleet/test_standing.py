@@ -77,6 +77,7 @@ CASES: dict[str, tuple[Situation, str, Reason, str]] = {
     "Kubernetes alone says that they work": (situation([A, B]), "True", Reason.WORKING, "2 workers can work."),
     "one starts": (situation([A, pending("b")]), "True", Reason.WORKING, "1 of 2 workers can work."),
     "all start": (situation([pending("a"), pending("b")]), "False", Reason.STARTING, "2 workers start."),
+    "one starts, of one": (situation([pending("a")]), "False", Reason.STARTING, "1 worker starts."),
     "none is made yet": (situation(), "False", Reason.STARTING, "being made"),
     "nothing to do": (situation(decision=NONE, desired=0), "True", Reason.SCALED_TO_ZERO, "nothing to do"),
     "nobody knows whether there is anything to do": (
@@ -96,7 +97,7 @@ CASES: dict[str, tuple[Situation, str, Reason, str]] = {
         situation([A], of=group(suspend=True), desired=0),
         "False",
         Reason.SUSPENDED,
-        "1 worker finish",
+        "1 worker finishes what it holds.",
     ),
     "an obstacle": (
         situation(obstacle=Waiting(Reason.CODE_NOT_FOUND, "There is no ConfigMap.")),
@@ -164,13 +165,13 @@ CASES: dict[str, tuple[Situation, str, Reason, str]] = {
         situation([pod("a", revision=OLD), B]),
         "True",
         Reason.ROLLING_OUT,
-        "1 worker can work. 1 worker of a revision before",
+        "1 worker can work. 1 worker of a revision before is still there.",
     ),
     "a new revision that starts": (
         situation([pod("a", revision=OLD), pending("b")]),
         "False",
         Reason.ROLLING_OUT,
-        "Workers of the new revision start. 1 worker",
+        "Workers of the new revision start. 1 worker is of one before.",
     ),
     "a new revision that cannot start": (
         situation([pod("a", revision=OLD), ailing("b", "image-is-not-there")]),
@@ -294,6 +295,15 @@ def test_where_something_is_in_the_way_the_counters_stay_that_were_told_last() -
     assert found is not None
     assert (found["replicas"], found["held"], found["pending"]) == (1, 5, 7)
     assert standing(situation(of=before, obstacle=waiting, deployment=None)).facts is None
+
+
+def test_who_leads_anew_leaves_the_counters_until_it_has_looked() -> None:
+    before = told_before(group(), standing(situation([A, B], {"a": says(held=5)})))
+    new: dict[str, Any] = {"decision": None, "desired": None, "pending": None, "ack_pending": None}
+    found = standing(situation([A], of=before, is_looked_at=False, selector="chosen", **new)).facts
+    assert found is not None
+    assert (found["replicas"], found["held"], found["pending"], found["desiredReplicas"]) == (1, 5, 7, 2)
+    assert found["selector"] == "chosen"
 
 
 def test_events_tell_of_changes_and_of_nothing_else() -> None:
