@@ -65,11 +65,40 @@ def test_totals_are_computed_on_a_connect_server_and_published(connect_session: 
     }
 
 
+def test_visits_of_each_page_are_counted_and_published(spark: SparkSession) -> None:
+    visits = [{"page": "start", "visitor": "Ada"}, {"page": "start", "visitor": "Ada"}, {"page": "end"}]
+    result = run(load("executors/visits.py").process, visits, spark=spark)
+    (sent,) = result.sent
+    assert (sent.subject, sent.json()) == ("counts.pages", {"page": "start", "visits": 2, "visitors": 1})
+    assert sorted(result.rejected) == [3]
+
+
 @pytest.mark.parametrize("example", sorted(folder.parent.name for folder in EXAMPLES.glob("*/manifests.yaml")))
 def test_manifests_of_the_examples_are_valid(example: str, nats_server: NatsServer) -> None:
     told = CliRunner().invoke(main, ["plan", "-f", str(EXAMPLES / example), "--server", nats_server.url])
     assert told.exit_code == 0, told.output
     assert "warning" not in told.output
+
+
+def test_images_that_the_examples_name_are_of_this_version() -> None:
+    version = (ROOT / "VERSION").read_text().strip()
+    named = [line.split()[1] for file in EXAMPLES.glob("*/*.yaml") for line in lines(file) if "image:" in line]
+    ours = [image for image in named if image.startswith("penstock/")]
+    assert set(ours) == {f"penstock/worker:{version}"}
+
+
+def test_the_commands_in_the_readme_name_what_is_there() -> None:
+    told = (EXAMPLES / "README.md").read_text()
+    for example in sorted(folder.parent.name for folder in EXAMPLES.glob("*/manifests.yaml")):
+        (code,) = (EXAMPLES / example).glob("*.py")
+        manifest = (EXAMPLES / example / "manifests.yaml").read_text()
+        name = manifest.partition("configMapRef: {name: ")[2].partition("}")[0]
+        assert f"kubectl create configmap {name} --from-file=examples/{example}/{code.name}\n" in told
+        assert f"kubectl apply -f examples/{example}\n" in told
+
+
+def lines(file: Path) -> list[str]:
+    return file.read_text().splitlines()
 
 
 @pytest.mark.parametrize("module", list(EXAMPLES.glob("*/*.py")), ids=lambda file: file.parent.name)
