@@ -1,79 +1,15 @@
 """Workers come and go with the backlog, and none goes that holds messages: controllers and engines are real."""
 
-import uuid
-from collections.abc import Iterator
-
 import pytest
 
-from tests.operator.conftest import install_crds
 from tests.operator.workforce.grouping import GROUP, GroupScene
-from tests.operator.workforce.paper_node import Gate, PaperNode
-from tests.testbed.kubernetes.access import Namespace
-from tests.testbed.kubernetes.control_plane import ControlPlane
+from tests.operator.workforce.running.groups import ONE_BY_ONE, QUICK, have_two_busy, settled, want
+from tests.operator.workforce.running.paper_node import Gate, PaperNode
 
 pytestmark = [
     pytest.mark.xdist_group("a control plane with controllers"),  # so that one is enough for all of them
     pytest.mark.timeout(600),  # each waits for several things, one after the other
 ]
-CONTROLLERS = ("deployment-controller", "replicaset-controller", "garbage-collector-controller")
-ACCOUNT = '{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}'
-QUICK = {"stabilization": {"up": "0s", "down": "0s"}, "idle": "1s"}
-
-
-@pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    plane = ControlPlane()
-    plane.start()
-    install_crds(plane)
-    plane.start_controllers(*CONTROLLERS)
-    yield plane
-    plane.stop()
-
-
-@pytest.fixture
-def penstock_namespace(plane: ControlPlane) -> Namespace:
-    """A namespace of the test's own, in place of that of a control plane without controllers."""
-    name = f"shop-{uuid.uuid4().hex[:8]}"
-    plane.kubectl("create", "namespace", name)
-    namespace = Namespace(plane, name)
-    namespace.kubectl("create", "--filename=-", stdin=ACCOUNT)
-    return namespace
-
-
-@pytest.fixture
-def node(penstock_namespace: Namespace) -> Iterator[PaperNode]:
-    with PaperNode(penstock_namespace) as node:
-        yield node
-
-
-@pytest.fixture
-def gate(node: PaperNode) -> Gate:
-    """What all batches wait at."""
-    gate = Gate()
-    node.process = gate.process
-    return gate
-
-
-ONE_BY_ONE = {"maxMessages": 1, "inFlight": 1}
-
-
-def have_two_busy(scene: GroupScene, gate: Gate) -> None:
-    """Have two workers, as an autoscaler would say, each at work on a batch that does not end."""
-    scene.declare_group(scaling={"mode": "External"}, replicas=2, batch=ONE_BY_ONE)
-    scene.wait(lambda: scene.status().get("readyReplicas") == 2, "two workers are ready")
-    gate.shut()
-    scene.publish_orders(2)
-    scene.wait(lambda: scene.status().get("busyReplicas") == 2, "both are busy")
-
-
-def want(scene: GroupScene, workers: int) -> None:
-    scene.namespace.kubectl("scale", f"queuegroup/{GROUP}", f"--replicas={workers}")
-    scene.wait(lambda: scene.status().get("desiredReplicas") == workers, f"there are to be {workers}")
-
-
-def settled(scene: GroupScene) -> bool:
-    held = scene.consumer() or {}
-    return (held.get("num_pending"), held.get("num_ack_pending")) == (0, 0)
 
 
 def test_from_nothing_to_a_worker_and_back(scene: GroupScene, node: PaperNode) -> None:

@@ -5,6 +5,7 @@ stand. What the pods are told is taken from them as it is, but for paths and por
 Which pods there are, and which go first, is decided by real controllers. Knows the pods API.
 """
 
+import contextlib
 import http.client
 import json
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Self
 
+import urllib3
 from kubernetes import client, config
 
 from penstock_operator.plan.workload.naming import GROUP_LABEL, SETTINGS_ANNOTATION
@@ -39,7 +41,8 @@ class Worker:
     driver: ScriptedDriver
     script: Script
     probes: int
-    is_ready: bool | None = None
+    standing: bool | None = False
+    """Whether it was said to be ready; None: that its engine has ended."""
 
     def asks_ready(self) -> bool:
         connection = http.client.HTTPConnection(ports.LOOPBACK, self.probes, timeout=5)
@@ -82,11 +85,14 @@ class PaperNode:
     def _play(self) -> None:
         try:
             while not self._is_closed.wait(LOOK_SECONDS):
-                pods = self._api.list_namespaced_pod(self.namespace.name, label_selector=GROUP_LABEL).items
-                for pod in pods:
-                    self._see_to(pod)
+                with contextlib.suppress(urllib3.exceptions.HTTPError):  # the API server is away; pods run on
+                    self._look()
         except BaseException as fault:  # noqa: BLE001 - told at the end
             self._fault.append(fault)
+
+    def _look(self) -> None:
+        for pod in self._api.list_namespaced_pod(self.namespace.name, label_selector=GROUP_LABEL).items:
+            self._see_to(pod)
 
     def _see_to(self, pod: Any) -> None:  # noqa: ANN401 - the client's
         name = pod.metadata.name
@@ -100,10 +106,11 @@ class PaperNode:
         if name not in self.workers:
             self.workers[name] = self._begin(name, json.loads(pod.metadata.annotations[SETTINGS_ANNOTATION]))
         worker = self.workers[name]
-        is_ready = worker.asks_ready()
-        if is_ready != worker.is_ready:
-            worker.is_ready = is_ready
-            self._api.patch_namespaced_pod_status(name, self.namespace.name, {"status": _status(is_ready=is_ready)})
+        standing = worker.asks_ready() if worker.engine.is_running else None
+        if standing != worker.standing or standing is None:
+            worker.standing = standing
+            status = _ended(worker) if standing is None else _status(is_ready=standing)
+            self._api.patch_namespaced_pod_status(name, self.namespace.name, {"status": status})
 
     def _begin(self, name: str, told: dict[str, Any]) -> Worker:
         folder = Path(mkdtemp(prefix="penstock-", dir="/tmp"))
@@ -149,6 +156,26 @@ class Gate:
     def process(self, *_: object) -> Outcome:
         self._is_open.wait(PATIENCE_SECONDS)
         return Outcome(Verdict.OK, 0.1)
+
+
+def _ended(worker: Worker) -> dict[str, Any]:
+    """Say what a kubelet says of a sidecar that ended, until it starts it again, which takes longer each time."""
+    lines = worker.engine.log.read_text().splitlines()
+    now, code = datetime.now(UTC).isoformat(), worker.engine.wait_ended(PATIENCE_SECONDS)
+    ended = {
+        "exitCode": code,
+        "reason": "Error",
+        "message": "\n".join(lines[-20:]),
+        "startedAt": now,
+        "finishedAt": now,
+    }
+    status = _status(is_ready=False)
+    [engine] = status["initContainerStatuses"]
+    waiting = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s restarting failed container"}}
+    status["initContainerStatuses"] = [
+        {**engine, "started": False, "restartCount": 1, "state": waiting, "lastState": {"terminated": ended}}
+    ]
+    return status
 
 
 def _status(*, is_ready: bool) -> dict[str, Any]:
