@@ -7,7 +7,7 @@ import pytest
 from tests.operator.running import RunningOperator, running_operator
 from tests.operator.workforce.grouping import GroupScene
 from tests.testbed.kubernetes.access import Namespace
-from tests.testbed.nats.fixtures import StartNats
+from tests.testbed.nats.server import NatsServer
 
 PERIOD_SECONDS = 0.5
 IMAGE = "example/worker:1"
@@ -23,9 +23,9 @@ def operator(penstock_namespace: Namespace) -> Iterator[RunningOperator]:
 
 
 @pytest.fixture
-def scene(penstock_namespace: Namespace, start_nats: StartNats, operator: RunningOperator) -> GroupScene:
+def scene(penstock_namespace: Namespace, nats_server: NatsServer, operator: RunningOperator) -> GroupScene:
     """All is well: a server, a Connection, a stream with its consumer, and a ConfigMap with code."""
-    scene = GroupScene(penstock_namespace, start_nats(), operator)
+    scene = GroupScene(penstock_namespace, nats_server, operator)
     scene.connect()
     scene.declare_stream()
     scene.declare_consumer()

@@ -1,0 +1,129 @@
+"""What an engine's NATS user must be allowed: what docs/permissions.md says is enough, and all of it is needed."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Collection
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from penstock_jetstream import Bucket
+from penstock_jetstream.errors import JetStreamError
+from penstock_worker.engine.ledger_store import BUCKET
+from penstock_worker.engine.process import run
+from penstock_worker.engine.service import subject_of
+from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
+from penstock_worker.policy.settings import ConnectionSettings
+from tests.testbed.nats.fixtures import StartNats
+from tests.testbed.nats.server import NatsServer
+from tests.worker.engine.working import CONSUMER, PATIENCE_SECONDS, PAUSE_SECONDS, Scene, scene
+
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "permissions.md").read_text()
+ROW = re.compile(r"^\| engine: [^|]*\|(?P<permissions>[^|]+)\|", re.MULTILINE)
+PERMISSION = re.compile(r"(publish|subscribe) `([^`]+)`")
+GRANTED = tuple(found for row in ROW.finditer(DOCUMENT) for found in PERMISSION.findall(row["permissions"]))
+ACKS = "$JS.ACK.STREAM.CONSUMER.>"
+ACKS_V2 = "$JS.ACK.*.*.STREAM.CONSUMER.>"
+REFUSED = re.compile(r'(?:Publish|Subscription) Violation .*Subject "(?P<subject>[^"]+)"')
+"""As a nats-server logs it."""
+STREAM, GROUP, WORKER = "ORDERS", "shop/etl", "etl-0"
+MADE = f"$JS.API.STREAM.CREATE.KV_{BUCKET}"
+
+Permission = tuple[str, str]
+"""To publish or to subscribe, and the subject as the document has it."""
+
+
+@asynccontextmanager
+async def allowed(
+    start_nats: StartNats, folder: Path, granted: Collection[Permission], **options: bool
+) -> AsyncIterator[tuple[Scene, NatsServer]]:
+    """Have an engine that may do this, and nothing else; a test may do everything."""
+    permissions = {
+        each: {"allow": [named(subject) for verb, subject in granted if verb == each]}
+        for each in ("publish", "subscribe")
+    }
+    engine = {"user": "engine", "password": "hush", "permissions": permissions}
+    users = {"users": [{"user": "person", "password": "hush"}, engine]}
+    server = start_nats(extra={"authorization": users, "no_auth_user": "person"}, **options)
+    user, password = folder / "user", folder / "password"
+    user.write_text("engine")
+    password.write_text("hush")
+    login = ConnectionSettings(servers=(server.url,), user_file=str(user), password_file=str(password))
+    async with scene(server.url, STREAM) as work:
+        await work.consumer()
+        work.connect(login)
+        work.change(
+            group=GROUP,
+            worker=WORKER,
+            dead_letter_stream=f"{STREAM}-{CONSUMER}-dead",
+            dead_letter_subject=f"dead.{STREAM}.{CONSUMER}",
+        )
+        work.script.process = lambda *_: Outcome(Verdict.OK, 0.0, rejections=(Rejection(2, "Not today."),))
+        yield work, server
+
+
+def named(subject: str) -> str:
+    """Return a subject of the document, for the stream and the consumer of the test."""
+    for word, name in ((".CONSUMER.", f".{CONSUMER}."), ("-CONSUMER-", f"-{CONSUMER}-")):
+        subject = subject.replace(f"STREAM{word}", f"{STREAM}{name}")
+    subject = subject.replace("STREAM.CONSUMER", f"{STREAM}.{CONSUMER}")
+    return subject.replace("STREAM.INFO.STREAM", f"STREAM.INFO.{STREAM}")
+
+
+def refused(server: NatsServer) -> list[str]:
+    """Return the subjects that the server has refused so far."""
+    return [found["subject"] for found in REFUSED.finditer(server.log.read_text(errors="replace"))]
+
+
+async def open_a_batch(bucket: Bucket) -> None:
+    """Have the ledger hold an entry, which each engine reads when it begins."""
+    await bucket.put(f"{STREAM}.{CONSUMER}.1-1.of-another-life", b"{}")
+
+
+def ask_everything(work: Scene) -> None:
+    """Ask as the operator does, and as somebody does who looks for services; who does not answer says nothing."""
+    for subject in (subject_of(GROUP, "status"), subject_of(GROUP, "status", worker=WORKER), "$SRV.PING"):
+        work.js.connection.publish(subject, b"", reply="_INBOX.asker")
+
+
+@pytest.mark.parametrize(("acks", "is_v2"), [(ACKS, False), (ACKS_V2, True)])
+async def test_with_exactly_these_permissions_all_works(
+    start_nats: StartNats, tmp_path: Path, acks: str, *, is_v2: bool
+) -> None:
+    granted = [(verb, acks if subject == ACKS else subject) for verb, subject in GRANTED]
+    async with allowed(start_nats, tmp_path, granted, js_ack_fc_v2=is_v2) as (work, server):
+        with work.driver():
+            async with work.working():
+                await work.publish_many(3)
+                await work.until(pending=0)
+                await work.until_status(lambda told: told["ready"] and not told["heldMessages"])
+                await work.js.connection.request("$SRV.PING", b"", timeout_seconds=PATIENCE_SECONDS)
+            await open_a_batch(await work.js.key_value.open(BUCKET))
+            await work.publish_many(3)
+            await work.drained()
+        await work.assert_all_settled()
+        assert [letter.subject for letter in await work.letters()] == [f"dead.{STREAM}.{CONSUMER}.{STREAM}.a"]
+        assert refused(server) == []
+
+
+@pytest.mark.parametrize("missing", GRANTED, ids=" ".join)
+async def test_each_permission_is_needed(start_nats: StartNats, tmp_path: Path, missing: Permission) -> None:
+    """Without it, the server refuses what an engine does, and says so in its log."""
+    granted = [each for each in GRANTED if each != missing]
+    async with AsyncExitStack() as ends:
+        work, server = await ends.enter_async_context(allowed(start_nats, tmp_path, granted))
+        if missing[1] != MADE:
+            await open_a_batch(await work.js.key_value.create(BUCKET, history=1))
+        await work.publish_many(3)
+        ends.enter_context(work.driver())
+        engine = asyncio.create_task(run(work.settings))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not refused(server):
+                ask_everything(work)
+                await asyncio.sleep(PAUSE_SECONDS)
+        engine.cancel()
+        with suppress(JetStreamError, asyncio.CancelledError):
+            await engine
+        covered = named(missing[1]).rstrip("*>")
+        assert all(subject.startswith(covered) for subject in refused(server))
