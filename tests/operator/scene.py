@@ -33,8 +33,8 @@ class Scene:
 
     def apply(self, kind: str, name: str, spec: Mapping[str, Any], **metadata: object) -> Object:
         """Declare an object as `kubectl apply` does, and return it."""
-        manifest = json.dumps(_manifest(kind, name, spec, **metadata))
-        shown: Object = json.loads(self.namespace.kubectl("apply", "--filename=-", "--output=json", stdin=manifest))
+        written = json.dumps(manifest(kind, name, spec, **metadata))
+        shown: Object = json.loads(self.namespace.kubectl("apply", "--filename=-", "--output=json", stdin=written))
         return shown
 
     def connect(self, name: str = "nats", **spec: object) -> None:
@@ -59,7 +59,7 @@ class Scene:
         """Declare as many Streams in memory at once, and return what they are."""
         names = [f"s{number}" for number in range(count)]
         spec = {"connectionRef": {"name": "nats"}, "storage": "Memory", "management": management}
-        manifests = [_manifest("Stream", name, {**spec, "subjects": [name]}) for name in names]
+        manifests = [manifest("Stream", name, {**spec, "subjects": [name]}) for name in names]
         with ThreadPoolExecutor() as side_by_side:  # each kubectl keeps to a rate of its own
             list(side_by_side.map(self.create_all, [manifests[at : at + BATCH] for at in range(0, count, BATCH)]))
         return [f"stream/{name}" for name in names]
@@ -194,7 +194,7 @@ class Scene:
         wait_until(condition, what, seconds)
 
 
-def _manifest(kind: str, name: str, spec: Mapping[str, Any], **metadata: object) -> Object:
+def manifest(kind: str, name: str, spec: Mapping[str, Any], **metadata: object) -> Object:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
 
 

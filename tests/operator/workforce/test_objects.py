@@ -2,7 +2,9 @@
 
 import json
 from functools import partial
+from typing import Any
 
+from tests.operator.scene import manifest
 from tests.operator.workforce.grouping import GROUP, GroupScene
 
 OTHERS = (f"poddisruptionbudget/{GROUP}", f"networkpolicy/{GROUP}")
@@ -108,6 +110,21 @@ def test_a_group_waits_for_its_code(scene: GroupScene) -> None:
     assert scene.deployment() is None
     scene.code("etl-code", "def process(df, batch): ...")
     scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True")
+
+
+def test_nobody_is_warned_of_what_is_being_made(scene: GroupScene) -> None:
+    stream = {"connectionRef": {"name": "nats"}, "subjects": ["bills.>"]}
+    handler = {"entrypoint": "etl:process", "configMapRef": {"name": "etl-code"}}
+    specs: dict[str, dict[str, Any]] = {
+        "Stream": stream,
+        "Consumer": {"streamRef": {"name": "bills"}},
+        "QueueGroup": {"consumerRef": {"name": "bills"}, "handler": handler},
+    }
+    scene.create_all([manifest(kind, "bills", spec) for kind, spec in specs.items()])
+    scene.wait_condition("queuegroup/bills", "Ready", "True")
+    scene.wait_event("queuegroup/bills", "ScaledToZero")
+    warned = [event["reason"] for event in scene.events("queuegroup/bills") if event["type"] == "Warning"]
+    assert warned == []
 
 
 def test_a_group_waits_for_its_consumer_to_be_on_the_server(scene: GroupScene) -> None:

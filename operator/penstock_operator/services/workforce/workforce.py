@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from penstock_operator.plan.conditions import is_news
 from penstock_operator.plan.decision import Next
 from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.dependencies import depends_on
 from penstock_operator.plan.fleet import Situation, shrink, standing, stopped_by
 from penstock_operator.plan.group_limits import group_limits
 from penstock_operator.plan.reasons import Reason
@@ -33,6 +34,9 @@ from penstock_operator.services.workshop import Workshop
 from penstock_operator.storage.children import Children
 
 UNTIL_LISTED_SECONDS = 0.5
+LOOK_AGAIN_SECONDS = 5.0
+"""Until a group looks again at what was being made when it looked."""
+BEING_MADE = frozenset({Reason.CONSUMER_NOT_READY, Reason.STREAM_NOT_READY})
 TIMES_A_BATCH = 2
 """So many deadlines of a batch a worker that is to go may take: for what runs, and what waits behind it."""
 
@@ -78,7 +82,10 @@ class Workforce:
         found = await self._found(shop, declared)
         if isinstance(found, Waiting):  # its workers stay as they are until it is clear what they are to be
             self._crews.pop(group, None)
-            await self._say(shop, declared, found, None)
+            if _passes_soon(shop, declared, found):
+                shop.queue.add_later(group, LOOK_AGAIN_SECONDS)
+            else:
+                await self._say(shop, declared, found, None)
             return Next.WHEN_IT_CHANGES
         base, wanted = found
         crew = self._crew(declared, base, wanted)
@@ -172,3 +179,9 @@ class Workforce:
         self._crews.pop(group, None)
         self._codes.forget(group)
         self._groups.pop(label(group), None)
+
+
+def _passes_soon(shop: Workshop, declared: Declared, obstacle: Waiting) -> bool:
+    """Tell whether what it waits for is being made at this moment: then there is nothing to say before that."""
+    needs = depends_on(declared, shop.world.objects)
+    return obstacle.reason in BEING_MADE and any(shop.queue.is_expected(need) for need in needs)
