@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from penstock_worker.spark import defaults, machine, master
+from penstock_worker.spark.classic import ClassicSpark
+from penstock_worker.spark.problems import CannotStartError
+from tests.testbed import ports
 
 
 @pytest.mark.parametrize(
@@ -44,6 +47,24 @@ def test_a_connect_url_names_servers_and_what_all_of_them_are_asked_with() -> No
     assert (first.endpoint, second.endpoint) == ("a.example:1", "[::1]:15002")
     assert first.parameters == second.parameters == {"use_ssl": "true", "user_id": "etl"}
     assert (first.is_loopback, second.is_loopback) == (False, True)
+
+
+def test_a_standalone_url_names_masters() -> None:
+    assert [each.endpoint for each in master.standalone_masters("spark://a:1,[::1]")] == ["a:1", "[::1]:7077"]
+    assert master.standalone_masters("local[2]") == ()
+    with pytest.raises(CannotStartError, match=r"'a:b' is no address of a Spark master. Write spark://HOST:PORT"):
+        master.standalone_masters("spark://a:b")
+
+
+def test_that_no_master_listens_is_told_at_once_and_may_be_otherwise_later(tmp_path: Path) -> None:
+    port = ports.free_port()
+    spark = ClassicSpark(f"spark://127.0.0.1:{port},nobody.invalid:7077", tmp_path, {}, 1)
+    with pytest.raises(CannotStartError) as told:
+        spark.start()
+    ports.release(port)
+    assert f"No Spark master is reached at 127.0.0.1:{port}: Connection refused." in str(told.value)
+    assert "No Spark master is reached at nobody.invalid:7077: " in str(told.value)
+    assert not told.value.is_permanent
 
 
 def test_a_token_in_a_url_is_not_shown() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock_worker.spark import defaults, master, settings
 from penstock_worker.spark.contract import END_SECONDS
+from penstock_worker.spark.dialling import dial_any
 from penstock_worker.spark.facts import is_of_network, root_line
 from penstock_worker.spark.jvm import Jvm
 from penstock_worker.spark.launching import launch
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
+
+
+STOPPED = "stopped SparkContext"
+"""What an error has in it after Spark's context gave up while it was made."""
+TURNED_AWAY = "the master does not answer or does not take it. The log of the master, or that of this worker, says why."
 
 
 class ClassicSeat:
@@ -84,6 +90,8 @@ class ClassicSpark:
         return END_SECONDS + (self._jvm.end_seconds if self._jvm else 0)
 
     def start(self) -> None:
+        if masters := master.standalone_masters(self._url):
+            dial_any(masters, "Spark master")
         early, self._early = self._early, None
         if early is None:
             self.close()
@@ -139,8 +147,10 @@ class ClassicSpark:
             session = SparkSession.builder.getOrCreate()
             settings.check_classic(session._jvm, self._conf)  # noqa: SLF001 - there is no other way in
         except BROKEN_CALL as problem:
-            sentence = f"Spark does not start on {self.name}: {root_line(problem)}"
-            is_gone = isinstance(problem, (OSError, Py4JNetworkError)) or is_of_network(problem)
+            line = root_line(problem)
+            is_turned_away = STOPPED in line
+            sentence = f"Spark does not start on {self.name}: {TURNED_AWAY if is_turned_away else line}"
+            is_gone = isinstance(problem, (OSError, Py4JNetworkError)) or is_of_network(problem) or is_turned_away
             raise CannotStartError(sentence, is_permanent=not is_gone) from problem
         return session
 

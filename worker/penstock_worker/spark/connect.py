@@ -6,7 +6,6 @@ server for as long as it lives; and how a token is sent. Does not know the class
 
 import logging
 import os
-import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from pyspark.errors import IllegalArgumentException
 from penstock_worker.spark import defaults, master, settings
 from penstock_worker.spark.channel import Channel
 from penstock_worker.spark.contract import END_SECONDS
+from penstock_worker.spark.dialling import dial
 from penstock_worker.spark.facts import first_line
 from penstock_worker.spark.problems import CannotStartError, LostError
 from penstock_worker.spark.versions import BROKEN_CALL
@@ -37,7 +37,6 @@ BYTES_OF_A_SESSION = 256 << 20
 """Where the server keeps each batch for the session's life, as it refused the settings that forbid that."""
 # Six tries, 50 ms to 5 s apart, are 15 s in all: a server that restarts is waited for, one that is gone is told.
 RETRIES, FIRST_MILLISECONDS, LONGEST_MILLISECONDS, JITTER_MILLISECONDS = 6, 50, 5000, 200
-DIAL_SECONDS = 5.0
 NOT_TO_BE_SET = ("42K0I", "46110")
 """SQLSTATEs of a setting that a session cannot change."""
 DENIED = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
@@ -148,7 +147,7 @@ class ConnectSpark:
     def _open(self, address: master.Address, *, is_first: bool = False) -> "SparkSession":
         from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - slow to import
 
-        _dial(address)
+        dial(address, "Spark Connect server")
         channel = Channel(address, self._token)
         if is_first and channel.bares_its_token:
             log.warning(
@@ -195,17 +194,6 @@ class ConnectSpark:
                     "The Spark Connect server refuses %s, which we set for speed: %s", name, first_line(problem)
                 )
             self._refused.add(name)
-
-
-def _dial(address: master.Address) -> None:
-    """Find out at once that nobody listens: gRPC would try again and again, and there may be another server."""
-    try:
-        socket.create_connection((address.host.strip("[]"), address.port), timeout=DIAL_SECONDS).close()
-    except OSError as problem:
-        raise CannotStartError(
-            f"No Spark Connect server is reached at {address.endpoint}: {problem.strerror or problem}.",
-            is_permanent=False,
-        ) from problem
 
 
 def _policy() -> "RetryPolicy":

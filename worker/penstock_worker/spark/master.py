@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from penstock_worker.spark.problems import CannotStartError
 
-CONNECT_PORT = 15002
+CONNECT, STANDALONE = "sc://", "spark://"
+SERVERS = {CONNECT: ("Spark Connect server", 15002), STANDALONE: ("Spark master", 7077)}
+"""What listens there, in words, and where by default."""
 LOCAL = re.compile(r"local(\[(?P<threads>\d+|\*)(,\d+)?\])?")
 LOCAL_CLUSTER = re.compile(r"local-cluster\[(?P<executors>\d+),(?P<threads>\d+),\d+\]")
 CLUSTER_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?(\.[-a-z0-9]+\.svc(\.[-.a-z0-9]+)?)?")
@@ -17,7 +19,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A Spark Connect server, and how to speak to it."""
+    """A server of Spark's, and how to speak to it."""
 
     host: str
     port: int
@@ -39,7 +41,7 @@ class Address:
 
 def is_connect(master: str) -> bool:
     """Tell whether it is a Spark Connect server."""
-    return master.startswith("sc://")
+    return master.startswith(CONNECT)
 
 
 def is_kubernetes(master: str) -> bool:
@@ -62,18 +64,26 @@ def threads(master: str, cores: int) -> int | None:
     return None
 
 
+def standalone_masters(master: str) -> tuple[Address, ...]:
+    """Return the masters of spark://HOST:PORT,HOST:PORT; none if it is another kind of URL."""
+    if not master.startswith(STANDALONE):
+        return ()
+    return tuple(_address(host, {}, STANDALONE) for host in master.removeprefix(STANDALONE).split(","))
+
+
 def addresses(master: str) -> tuple[Address, ...]:
     """Return the servers of sc://HOST:PORT,HOST:PORT/;NAME=VALUE, which all have the same parameters."""
-    hosts, _, words = master.removeprefix("sc://").partition("/;")
+    hosts, _, words = master.removeprefix(CONNECT).partition("/;")
     parameters = dict(word.split("=", 1) for word in words.split(";") if "=" in word)
-    return tuple(_address(host, parameters) for host in hosts.rstrip("/").split(","))
+    return tuple(_address(host, parameters, CONNECT) for host in hosts.rstrip("/").split(","))
 
 
-def _address(text: str, parameters: dict[str, str]) -> Address:
+def _address(text: str, parameters: dict[str, str], scheme: str) -> Address:
+    what, port = SERVERS[scheme]
     match = re.fullmatch(r"(?P<host>\[[^]]+\]|[^:]+)(:(?P<port>\d+))?", text)
     if match is None:
-        raise CannotStartError(f"{text!r} is no address of a Spark Connect server. Write sc://HOST:PORT.")
-    return Address(match["host"], int(match["port"] or CONNECT_PORT), parameters)
+        raise CannotStartError(f"{text!r} is no address of a {what}. Write {scheme}HOST:PORT.")
+    return Address(match["host"], int(match["port"] or port), parameters)
 
 
 def shown(master: str) -> str:
