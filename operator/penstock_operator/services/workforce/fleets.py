@@ -60,6 +60,8 @@ class Fleets:
         self._config_maps: dict[ConfigMapName, str] = {}
         self._troubles: dict[tuple[str, Scope], str | None] = {}
         """Why something cannot be known: None before the first list, empty when it is known."""
+        self._known: set[tuple[str, Scope]] = set()
+        """What was listed at least once."""
 
     def fleet(self, label: Label) -> Fleet:
         return Fleet(self._fleets[label]) if label in self._fleets else NO_FLEET
@@ -84,13 +86,23 @@ class Fleets:
 
     @property
     def is_filling(self) -> bool:
-        """Whether something was never listed: that passes by itself, within a second."""
+        """Whether something was never asked for yet: that passes by itself, within a second."""
         return None in self._troubles.values()
+
+    @property
+    def obstacle(self) -> str:
+        """Why something has never been known; nothing once all was: an API server may be away for a moment."""
+        never = (trouble for key, trouble in self._troubles.items() if key not in self._known)
+        return next((trouble for trouble in never if trouble), "")
 
     def hear(self, collection: Collection, scope: Scope, event: Event) -> set[Label | ConfigMapName]:
         """Take in what a watch tells, and return whom that concerns: every group, if all is known from now on."""
         knew_all = not self.trouble
-        self._troubles[collection.kind, scope] = event.sentence if isinstance(event, Failed) else ""
+        if isinstance(event, Failed):
+            self._troubles[collection.kind, scope] = event.sentence
+        else:
+            self._troubles[collection.kind, scope] = ""
+            self._known.add((collection.kind, scope))
         concerned = self._heard(collection, scope, event)
         return concerned if knew_all == (not self.trouble) else concerned | set(self._fleets)
 

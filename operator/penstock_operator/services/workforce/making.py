@@ -15,10 +15,15 @@ from penstock_operator.plan.workload import Manifest, Workload, missing_from
 from penstock_operator.services.leading import Leadership
 from penstock_operator.services.workforce.fleets import Fleet, Fleets
 from penstock_operator.storage.children import BY_KIND, Children, is_scaled_apart
-from penstock_operator.storage.errors import RefusedError
+from penstock_operator.storage.errors import ObjectChangedError, RefusedError
 
 Object = Mapping[str, Any]
 FORBIDDEN = 403
+CHANGED = {404, 409}
+"""Gone, or another than the one that was meant."""
+INVALID = {400, 422}
+MISTYPED = "unable to convert unstructured object"
+"""How a 500 begins that an API server answers to an apply with a field of another type than it should have."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,12 @@ class Maker:
                 await self._make(group, manifest, fleet)
             await self._make(group, wanted.deployment, fleet, replicas)
         except RefusedError as refusal:
-            return _refused(refusal)
+            if refusal.code in CHANGED:
+                raise ObjectChangedError(f"What was made for {group.identity} is not what it was.") from refusal
+            obstacle = _obstacle(refusal)
+            if obstacle is None:
+                raise
+            return obstacle
         except _TakenError as problem:
             return Waiting(Reason.NAME_TAKEN, str(problem))
         return None
@@ -86,9 +96,11 @@ def _is_owned(known: Object, group: Declared) -> bool:
     return any(owner.get("uid") == group.uid for owner in owners)
 
 
-def _refused(refusal: RefusedError) -> Waiting:
-    """Say what the API server has against an object, in its own words."""
+def _obstacle(refusal: RefusedError) -> Waiting | None:
+    """Say what the API server has against an object, in its own words; None if it is the server that is at fault."""
     if refusal.code == FORBIDDEN:
         return Waiting(Reason.PODS_REFUSED, str(refusal))
+    if refusal.code not in INVALID and MISTYPED not in str(refusal):
+        return None
     told = " ".join(refusal.causes) or str(refusal)
     return Waiting(Reason.TEMPLATE_REFUSED, f"The API server refuses what the template asks for: {told}")

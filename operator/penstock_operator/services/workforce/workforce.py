@@ -34,8 +34,9 @@ from penstock_operator.services.workshop import Workshop
 from penstock_operator.storage.children import Children
 
 UNTIL_LISTED_SECONDS = 0.5
+"""Until a group is looked at again of which it is not known yet what there is."""
 LOOK_AGAIN_SECONDS = 5.0
-"""Until a group looks again at what was being made when it looked."""
+"""Until a group is looked at again that met something which passes by itself."""
 BEING_MADE = frozenset({Reason.CONSUMER_NOT_READY, Reason.STREAM_NOT_READY})
 TIMES_A_BATCH = 2
 """So many deadlines of a batch a worker that is to go may take: for what runs, and what waits behind it."""
@@ -79,6 +80,9 @@ class Workforce:
         if self._fleets.is_filling:
             shop.queue.add_later(group, UNTIL_LISTED_SECONDS)
             return Next.WHEN_IT_CHANGES
+        if self._fleets.trouble and not self._fleets.obstacle:  # which passes
+            shop.queue.add_later(group, LOOK_AGAIN_SECONDS)
+            return Next.WHEN_IT_CHANGES
         found = await self._found(shop, declared)
         if isinstance(found, Waiting):  # its workers stay as they are until it is clear what they are to be
             self._crews.pop(group, None)
@@ -98,8 +102,8 @@ class Workforce:
 
     async def _found(self, shop: Workshop, declared: Declared) -> tuple[Ground, Workload] | Waiting:
         """Find what a group stands on, and what is to be made for it."""
-        if self._fleets.trouble:
-            return Waiting(Reason.REFUSED, self._fleets.trouble)
+        if self._fleets.obstacle:
+            return Waiting(Reason.REFUSED, self._fleets.obstacle)
         base = ground(declared, shop.world.objects)
         if isinstance(base, Waiting):
             return base
