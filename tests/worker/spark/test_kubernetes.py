@@ -58,6 +58,19 @@ def test_executors_are_made_beside_the_pod_and_find_the_driver_at_its_address_an
 
 
 @pytest.mark.usefixtures("in_a_pod")
+def test_executors_of_a_standalone_cluster_find_the_driver_at_its_pods_address(tmp_path: Path) -> None:
+    """Spark would have told them the pod's name, which nobody else can look up."""
+    told = defaults.classic("spark://spark:7077", tmp_path, {})
+    assert (told["spark.driver.host"], told["spark.driver.bindAddress"]) == ("10.1.2.3", "10.1.2.3")
+    assert not [name for name in told if name.startswith("spark.kubernetes.")]
+
+
+@pytest.mark.usefixtures("in_a_pod")
+def test_nobody_else_reaches_a_driver_whose_spark_is_in_its_pod(tmp_path: Path) -> None:
+    assert defaults.classic("local[*]", tmp_path, {})["spark.driver.host"] == "127.0.0.1"
+
+
+@pytest.mark.usefixtures("in_a_pod")
 def test_what_the_user_sets_goes_before_it(tmp_path: Path) -> None:
     conf = {"spark.executor.instances": "5", "spark.kubernetes.container.image": "mine", "spark.executor.cores": "2"}
     told = defaults.classic(URL, tmp_path, conf)

@@ -64,6 +64,8 @@ def classic(url: str, folder: Path, conf: Mapping[str, str]) -> dict[str, str]:
     settings[OPTIONS] = java_options(folder, conf)
     if master.is_on_this_machine(url):
         settings |= {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK}
+    else:
+        settings |= kubernetes.reached_at(os.environ)
     if master.is_kubernetes(url):
         settings |= kubernetes.pods(conf, os.environ, folder)
     count = master.threads(url, machine.cores())

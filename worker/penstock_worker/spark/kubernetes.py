@@ -32,11 +32,9 @@ def pods(conf: Mapping[str, str], told: Mapping[str, str], folder: Path) -> dict
     if not name or not namespace:
         return dict(DEFAULTS)
     _check(conf, name, namespace)
-    address = _host(told.get("PENSTOCK_POD_IP", name))
     settings = {
         **DEFAULTS,
-        "spark.driver.host": address,
-        "spark.driver.bindAddress": address,
+        **reached_at({"PENSTOCK_POD_IP": name, **told}),
         "spark.kubernetes.executor.useDriverPodIP": "false",  # else they come to where it listens, as Spark 4.2 has it
         "spark.driver.port": str(DRIVER_PORT),
         "spark.driver.blockManager.port": str(BLOCKS_PORT),
@@ -50,6 +48,13 @@ def pods(conf: Mapping[str, str], told: Mapping[str, str], folder: Path) -> dict
     if cores.isdecimal() and instances.isdecimal():
         settings["spark.sql.shuffle.partitions"] = str(max(1, int(cores) * int(instances)))
     return settings
+
+
+def reached_at(told: Mapping[str, str]) -> dict[str, str]:
+    """Return where executors reach a driver in a pod, whose name means nothing to others; nothing, outside of any."""
+    if not (address := told.get("PENSTOCK_POD_IP")):
+        return {}
+    return {"spark.driver.host": _host(address), "spark.driver.bindAddress": _host(address)}
 
 
 def write_template(folder: Path, told: Mapping[str, str]) -> None:
