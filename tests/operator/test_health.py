@@ -41,6 +41,7 @@ READINESS = {
     "nothing was listed yet": (Facts(started_at=NOW - 1), False, "has not been listed yet"),
     "the first list failed": (Facts(started_at=0, round_ended_at=NOW, failure="It failed."), False, "It failed."),
     "a list failed after others succeeded": (FORBIDDEN, False, "may not list"),
+    "workers cannot be watched": (replace(WELL, unwatched="No role has the verb."), False, "No role has the verb."),
     "the watches have not started": (replace(WELL, watching=False), False, "are being started"),
     "the last success is old": (
         replace(WELL, listed_at=NOW - LISTING_IS_FRESH_SECONDS - 1),

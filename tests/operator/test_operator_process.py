@@ -28,14 +28,16 @@ CONNECTION = json.dumps(
 
 
 OUR_KINDS = ",".join(kind.resource for kind in KINDS)
+WORKERS = "deployments.apps,pods,configmaps,poddisruptionbudgets.policy,networkpolicies.networking.k8s.io"
+WATCHED = f"{OUR_KINDS},{WORKERS}"
 
 
-def account_that_may(namespace: Namespace, *verbs: str) -> Path:
-    """Make a service account with these verbs on our kinds in the namespace, and return its kubeconfig."""
+def account_that_may(namespace: Namespace, *verbs: str, what: str = WATCHED) -> Path:
+    """Make a service account with these verbs in the namespace, on all that is watched, and return its kubeconfig."""
     namespace.kubectl("create", "serviceaccount", "operator")
     if verbs:
         wanted = [f"--verb={verb}" for verb in verbs]
-        namespace.kubectl("create", "role", "operator", *wanted, f"--resource={OUR_KINDS}")
+        namespace.kubectl("create", "role", "operator", *wanted, f"--resource={what}")
         bound = f"--serviceaccount={namespace.name}:operator"
         namespace.kubectl("create", "rolebinding", "operator", "--role=operator", bound)
     return namespace.kubeconfig_for_service_account("operator")
@@ -100,10 +102,21 @@ def test_it_is_not_ready_when_its_account_may_not_list_and_ready_once_it_may(pen
     kubeconfig = account_that_may(penstock_namespace)
     with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
         operator.wait_not_ready("The operator may not list connections.penstock.dev: give its service account")
-        verbs = ["--verb=get,list,watch", f"--resource={OUR_KINDS}"]
+        verbs = ["--verb=get,list,watch", f"--resource={WATCHED}"]
         penstock_namespace.kubectl("create", "role", "operator", *verbs)
         bound = f"--serviceaccount={penstock_namespace.name}:operator"
         penstock_namespace.kubectl("create", "rolebinding", "operator", "--role=operator", bound)
+        operator.wait_ready()
+
+
+def test_it_is_not_ready_when_it_may_not_see_the_workers_of_queue_groups(penstock_namespace: Namespace) -> None:
+    kubeconfig = account_that_may(penstock_namespace, "get", "list", "watch", what=OUR_KINDS)
+    with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
+        operator.wait_not_ready("as no role has the verb: deployments.apps is forbidden")
+        verbs = ["--verb=list,watch", f"--resource={WORKERS}"]
+        penstock_namespace.kubectl("create", "role", "workers", *verbs)
+        bound = f"--serviceaccount={penstock_namespace.name}:operator"
+        penstock_namespace.kubectl("create", "rolebinding", "workers", "--role=workers", bound)
         operator.wait_ready()
 
 

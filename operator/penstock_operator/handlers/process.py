@@ -102,6 +102,7 @@ async def _serve(options: Options, stop: asyncio.Event) -> None:
             steps={**STEPS, QUEUE_GROUP.name: workforce.look_after},
         )
         vitals.ask_for_work(lambda: reconciler.oldest_work)
+        vitals.ask_for_obstacle(lambda: workforce.obstacle)
         metrics.watch(reconciler, among.leadership, time.monotonic)
         can_list, filled, namespaces = asyncio.Event(), asyncio.Event(), options.namespaces
         listing = asyncio.create_task(rounds.go_round(namespaces, vitals, can_list))

@@ -65,6 +65,8 @@ class Facts:
     work: str | None = None
     """The object that has been worked on for longest, and since when."""
     work_since: float | None = None
+    unwatched: str = ""
+    """Why the workers of queue groups could never be watched; nothing if they could."""
     ended: str | None = None
     """What has ended that should run for as long as the operator does."""
     stopping: bool = False
@@ -84,6 +86,7 @@ def readiness(facts: Facts, now: float) -> Verdict:
         _ending(facts)
         or _unlisted(facts, now)
         or _watch_behind(facts, now, WATCH_LAGS_SECONDS)
+        or facts.unwatched
         or _without_lease(facts.lease, now)
     )
     if obstacle:

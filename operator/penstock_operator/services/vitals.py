@@ -26,6 +26,7 @@ class Vitals:
         self._unseen: dict[Listed, float] = {}
         """What is listed and was not shown yet in this version, since when; the oldest first."""
         self._work: Work = _no_work
+        self._obstacle: Callable[[], str] = str
         self._watching = asyncio.Event()
 
     @property
@@ -33,11 +34,16 @@ class Vitals:
         facts, work = self._facts, self._work()
         for unseen, since in itertools.islice(self._unseen.items(), 1):
             facts = replace(facts, unseen=unseen.name, unseen_since=since)
+        facts = replace(facts, unwatched=self._obstacle())
         return replace(facts, work=str(work[0]), work_since=work[1]) if work else facts
 
     def ask_for_work(self, work: Work) -> None:
         """Have it ask what has been worked on for longest, whenever somebody wants to know."""
         self._work = work
+
+    def ask_for_obstacle(self, obstacle: Callable[[], str]) -> None:
+        """Have it ask why workers cannot be watched, whenever somebody wants to know."""
+        self._obstacle = obstacle
 
     def listed(self, found: Collection[Listed]) -> None:
         """Note that a round of list calls ended well, and the first object of each kind that it found."""

@@ -64,6 +64,11 @@ class Workforce:
         """Whom a label means, of all that a step was taken for."""
         self._lookout = Lookout(self._crews, self._roster, clock, period_seconds)
 
+    @property
+    def obstacle(self) -> str:
+        """Why workers could never be watched; nothing if they could, or were not tried to be."""
+        return self._fleets.obstacle
+
     async def run(self, shop: Workshop, namespaces: Sequence[str]) -> None:
         """Watch, and look, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
