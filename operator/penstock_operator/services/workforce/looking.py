@@ -1,14 +1,14 @@
 """Looks at each queue group again and again: how far its consumer is, how its workers stand, how many there are to be.
 
-A group at work is looked at each second; of those that have nothing to do, some each second, so that a thousand of
+A group at work is looked at each second; of those that have nothing to do, some in each tick, so that a thousand of
 them cost no more than a hundred. Knows when to look, and whom to ask. What follows is left to a step (workforce.py),
 which is woken when something is to be done or said. Looks only while this replica leads.
 """
 
 import asyncio
+import heapq
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.surroundings import Place
@@ -20,9 +20,9 @@ from penstock_operator.services.workshop import Workshop
 
 TICK_SECONDS = 0.5
 LOOK_SECONDS = 1.0
-"""Between two looks at one group."""
-SLEEPERS_PER_TICK = 10
-"""How many groups without work and workers are looked at in one tick: 20 a second."""
+"""Between two looks at a group at work."""
+SLEEPERS_PER_TICK = 15
+"""How many groups without work and workers are looked at in one tick: 30 a second."""
 AT_ONCE = 32
 
 logger = logging.getLogger(__name__)
@@ -52,16 +52,17 @@ class Lookout:
             del self._crews[identity]
 
     def _due(self) -> Iterator[Identity]:
+        """Yield all at work that were not looked at for a second, and of those asleep who waited for longest."""
         latest = self._clock() - LOOK_SECONDS
         asleep = []
         for identity, crew in self._crews.items():
-            if crew.is_looked_at or (crew.looked_at is not None and crew.looked_at > latest):
+            if crew.is_looked_at:
                 continue
             if crew.looked_at is not None and crew.is_asleep:
                 asleep.append((crew.looked_at, identity))
-            else:
+            elif crew.looked_at is None or crew.looked_at <= latest:
                 yield identity
-        yield from islice((identity for _, identity in sorted(asleep)), SLEEPERS_PER_TICK)
+        yield from (identity for _, identity in heapq.nsmallest(SLEEPERS_PER_TICK, asleep))
 
     async def _look_in_turn(self, shop: Workshop, identity: Identity, gate: asyncio.Semaphore) -> None:
         crew = self._crews[identity]
