@@ -50,6 +50,19 @@ def test_every_path_in_the_documents_exists() -> None:
         assert not missing, f"{relative(document)} links to {missing}"
 
 
+def test_every_heading_that_the_documents_link_to_exists() -> None:
+    for document in DOCUMENTS:
+        for link, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
+            target = (document.parent / link).resolve() if link else document
+            assert anchor in anchors(target), f"{relative(document)} links to {link}#{anchor}"
+
+
+def anchors(document: Path) -> set[str]:
+    """Return what can be linked to, as GitHub has it."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_pins_name_no_address() -> None:
     for name in ("constraints.txt", "build-constraints.txt", "tests/testbed/go/requirements.txt"):
         lines = (ROOT / name).read_text().splitlines()
