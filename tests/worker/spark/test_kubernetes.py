@@ -17,6 +17,7 @@ from tests.worker.driver.driving import START_SECONDS
 URL = "k8s://https://kubernetes.default.svc"
 POD = {
     "PENSTOCK_POD_NAME": "orders-6d5f-x7k2p",
+    "PENSTOCK_POD_UID": "1-2-3",
     "PENSTOCK_POD_IP": "10.1.2.3",
     "PENSTOCK_NAMESPACE": "shop",
     "PENSTOCK_IMAGE": "example/etl:1.4",
@@ -50,11 +51,11 @@ def test_executors_are_made_beside_the_pod_and_find_the_driver_at_its_address_an
         "spark.driver.port": "7078",
         "spark.driver.blockManager.port": "7079",
         "spark.kubernetes.namespace": "shop",
-        "spark.kubernetes.driver.pod.name": "orders-6d5f-x7k2p",
         "spark.kubernetes.container.image": "example/etl:1.4",
         "spark.sql.shuffle.partitions": "2",
     }
     assert expected.items() <= told.items()
+    assert "spark.kubernetes.driver.pod.name" not in told, "Spark would wait until our pod is ready, which waits for it"
 
 
 @pytest.mark.usefixtures("in_a_pod")
@@ -124,7 +125,7 @@ def test_an_api_server_that_is_not_there_is_told_in_a_sentence_and_tried_again(t
 
 
 def test_the_pods_of_executors_are_restricted_and_known_by_their_group(tmp_path: Path) -> None:
-    kubernetes.write_template(tmp_path, POD)
+    kubernetes.write_template(tmp_path, {}, POD)
     pod = json.loads((tmp_path / kubernetes.TEMPLATE).read_text())
     assert pod["metadata"]["labels"] == {"penstock.dev/executors-of": "orders"}
     assert pod["spec"]["securityContext"]["runAsNonRoot"]
@@ -132,12 +133,49 @@ def test_the_pods_of_executors_are_restricted_and_known_by_their_group(tmp_path:
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_an_executor_is_started_as_the_driver_tells_by_variables() -> None:
+def test_executors_go_with_the_drivers_pod() -> None:
+    [owner] = kubernetes.template({}, POD)["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"]) == ("Pod", "orders-6d5f-x7k2p", "1-2-3")
+
+
+@pytest.mark.usefixtures("in_a_pod")
+@pytest.mark.parametrize(
+    ("conf", "variables"),
+    [
+        ({"spark.kubernetes.executor.volumes.persistentVolumeClaim.data.options.claimName": "OnDemand"}, {}),
+        ({"spark.kubernetes.executor.podTemplateFile": "/mine.yaml"}, {}),
+        ({}, {"SPARK_CONF_DIR": "/conf"}),
+    ],
+    ids=["claims of volumes", "a template of the user's", "files of settings"],
+)
+def test_spark_makes_the_pod_the_owner_where_there_is_more_to_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: dict[str, str], variables: dict[str, str]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert defaults.classic(URL, tmp_path, conf)["spark.kubernetes.driver.pod.name"] == "orders-6d5f-x7k2p"
+    assert not kubernetes.template(conf, POD | variables)["metadata"]["ownerReferences"]
+
+
+def test_executors_have_the_users_variables_as_they_were_declared() -> None:
+    of_secret = {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "lake", "key": "password"}}}
+    env = [{"name": "PLAIN", "value": "1"}, of_secret]
+    [container] = kubernetes.template({}, POD | {kubernetes.ENV: json.dumps(env)})["spec"]["containers"]
+    assert container["env"] == env
+
+
+def test_an_executor_is_started_as_the_driver_tells_by_variables(tmp_path: Path) -> None:
     told = EXECUTOR | {"SPARK_JAVA_OPT_10": "-Db=with space", "SPARK_JAVA_OPT_2": "-Da", "SPARK_CONF_DIR": "/conf"}
-    command = executor_command(told, java=Path("/java"), jars=Path("/jars"))
-    assert command[:7] == ["/java", "-Da", "-Db=with space", "-Xms1024m", "-Xmx1024m", "-cp", "/conf:/jars/*:."]
-    assert command[7].endswith("KubernetesExecutorBackend")
-    assert dict(zip(command[8::2], command[9::2], strict=True)) == {
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    for name in ("b.jar", "a.jar", "slf4j-api-2.jar"):
+        (jars / name).touch()
+    command = executor_command(told, java=Path("/java"), home=tmp_path, options=["-Xshare:auto"])
+    assert command[:7] == ["/java", "-Xshare:auto", "-Da", "-Db=with space", "-Xms1024m", "-Xmx1024m", "-cp"]
+    places = ["/conf", *(str(jars / name) for name in ("slf4j-api-2.jar", "a.jar", "b.jar", "*")), "."]
+    assert command[7].split(":") == places
+    assert command[8].endswith("KubernetesExecutorBackend")
+    assert dict(zip(command[9::2], command[10::2], strict=True)) == {
         "--driver-url": "spark://CoarseGrainedScheduler@10.1.2.3:7078",
         "--executor-id": "7",
         "--cores": "1",
@@ -148,6 +186,6 @@ def test_an_executor_is_started_as_the_driver_tells_by_variables() -> None:
     }
 
 
-def test_an_executor_that_nobody_told_anything_says_what_is_missing() -> None:
+def test_an_executor_that_nobody_told_anything_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="SPARK_DRIVER_URL"):
-        executor_command({"SPARK_EXECUTOR_MEMORY": "1g"}, java=Path("/java"), jars=Path("/jars"))
+        executor_command({"SPARK_EXECUTOR_MEMORY": "1g"}, java=Path("/java"), home=tmp_path)

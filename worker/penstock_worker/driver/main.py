@@ -22,12 +22,12 @@ from penstock_worker.policy.telling import read_settings
 from penstock_worker.policy.typed import MalformedError
 from penstock_worker.probes import CannotServeError
 from penstock_worker.spark import spark_for
+from penstock_worker.spark.archive import ARCHIVES
 from penstock_worker.spark.launching import launch_early
 
 log = logging.getLogger(__name__)
 
 WRONG_SETTINGS = 2
-ARCHIVES = "PENSTOCK_JAVA_ARCHIVES"
 
 
 def main() -> int:

@@ -18,6 +18,8 @@ from penstock_worker.spark.java import Java
 
 log = logging.getLogger(__name__)
 
+ARCHIVES = "PENSTOCK_JAVA_ARCHIVES"
+"""The variable by which an image says in which of its folders there is one."""
 QUIET = "-Xlog:cds*=off"
 """What Java says of an archive that it does not use is of no use to anybody either."""
 DUMP_SECONDS = 60

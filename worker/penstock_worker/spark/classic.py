@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 STOPPED = "stopped SparkContext"
 """What an error has in it after Spark's context gave up while it was made."""
 TURNED_AWAY = "the master does not answer or does not take it. The log of the master, or that of this worker, says why."
+NO_EXECUTORS = "Spark context stopped while waiting for backend"
+"""What Spark says in the end if it could not have executors; why not, it has only logged."""
 
 
 class ClassicSeat:
@@ -138,7 +140,6 @@ class ClassicSpark:
             self._jvm.kill()
 
     def _first_session(self, jvm: Jvm) -> "SparkSession":
-        from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - a Connect client has none
         from pyspark.sql import SparkSession  # noqa: PLC0415 - slow to import
 
         import_all()  # the JVM starts meanwhile
@@ -147,12 +148,22 @@ class ClassicSpark:
             session = SparkSession.builder.getOrCreate()
             settings.check_classic(session._jvm, self._conf)  # noqa: SLF001 - there is no other way in
         except BROKEN_CALL as problem:
-            line = root_line(problem)
-            is_turned_away = STOPPED in line
-            sentence = f"Spark does not start on {self.name}: {TURNED_AWAY if is_turned_away else line}"
-            is_gone = isinstance(problem, (OSError, Py4JNetworkError)) or is_of_network(problem) or is_turned_away
-            raise CannotStartError(sentence, is_permanent=not is_gone) from problem
+            why, may_pass = _why(problem, jvm)
+            sentence = f"Spark does not start on {self.name}: {why}"
+            raise CannotStartError(sentence, is_permanent=not may_pass) from problem
         return session
+
+
+def _why(problem: Exception, jvm: Jvm) -> tuple[str, bool]:
+    """Return why Spark did not start, for a sentence, and whether that may be otherwise later."""
+    from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - a Connect client has none
+
+    line = root_line(problem)
+    if line == NO_EXECUTORS:
+        return jvm.last_cause(besides=line) or line, True
+    if STOPPED in line:
+        return TURNED_AWAY, True
+    return line, isinstance(problem, (OSError, Py4JNetworkError)) or is_of_network(problem)
 
 
 def _forget(context: "type[SparkContext]") -> None:

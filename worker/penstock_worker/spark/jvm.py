@@ -6,6 +6,7 @@ Settings go through a file, as all can read the command line of a process.
 """
 
 import os
+import re
 import string
 import struct
 import subprocess
@@ -28,6 +29,9 @@ START_SECONDS = 120
 PAUSE_SECONDS = 0.02
 """Between two looks for the file: pyspark itself looks ten times a second."""
 LINES_KEPT, LINES_TOLD = 60, 3
+CAUSE = re.compile(r"(?:Caused by: )?[\w.$]+(?:Exception|Error): (?P<told>.+)")
+RAW_ANSWER = " Received status: "
+"""After what the API server says in words, the whole of its answer follows."""
 NOISE = ("at ", "WARNING:", "Using Spark's", "Setting default log level", "To adjust logging level")
 END_SECONDS = 10
 CLASSPATH = "spark.driver.extraClassPath"
@@ -98,6 +102,12 @@ class Jvm:
         finally:
             for name in told:
                 del os.environ[name]  # no program that the user's code starts need know the secret
+
+    def last_cause(self, besides: str) -> str | None:
+        """Return what the last error that it told of says, but for one."""
+        causes = (CAUSE.match(line) for line in reversed(tuple(self._said)))
+        told = (cause["told"] for cause in causes if cause)
+        return next((text.partition(RAW_ANSWER)[0] for text in told if text != besides), None)
 
     def end(self) -> None:
         """Let it end, or make it."""

@@ -25,7 +25,7 @@ def launch(url: str, folder: Path, conf: Mapping[str, str], archives: Path | Non
     if master.is_on_this_machine(url):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is whatever python3 is on the PATH
     if master.is_kubernetes(url):
-        kubernetes.write_template(folder, os.environ)
+        kubernetes.write_template(folder, conf, os.environ)
     return Jvm(folder, defaults.classic(url, folder, conf), archives)
 
 

@@ -4,6 +4,7 @@ Knows their programs, probes, variables and what they ask of a node by default. 
 entrypoint of their images is Python. Does not know their volumes (files.py).
 """
 
+import json
 from typing import Any
 
 from penstock_operator.plan.declared import Identity
@@ -53,6 +54,7 @@ def driver(group: Identity, spec: QueueGroupSpec, equipment: Equipment, needs: N
     ours = [
         {"name": "PENSTOCK_IMAGE", "value": image},
         {"name": "PENSTOCK_GROUP", "value": naming.label_of(group.name)},
+        *(_for_executors(theirs) if needs.makes_pods else ()),
     ]
     return {
         "name": DRIVER,
@@ -79,7 +81,20 @@ def _what_both_have(mounts: list[Json], resources: Json) -> Json:
 
 def _own_env() -> list[Json]:
     fields = {POD_NAME: "metadata.name", "PENSTOCK_POD_IP": "status.podIP", "PENSTOCK_NAMESPACE": "metadata.namespace"}
-    return [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()]
+    return [_of_pod(name, path) for name, path in fields.items()]
+
+
+def _of_pod(name: str, path: str) -> Json:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def _for_executors(variables: list[Json]) -> list[Json]:
+    """Return what the driver tells the pods that it makes: whom they go with, and the user's variables.
+
+    Those as they are declared: what they refer to is looked up for each pod, and $(…) is left for that as well.
+    """
+    as_declared = json.dumps(variables, separators=(",", ":"), ensure_ascii=False).replace("$(", "$$(")
+    return [_of_pod("PENSTOCK_POD_UID", "metadata.uid"), {"name": "PENSTOCK_EXECUTOR_ENV", "value": as_declared}]
 
 
 def _asking(path: str, port: int, period_seconds: int) -> Json:

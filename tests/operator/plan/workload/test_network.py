@@ -42,7 +42,7 @@ def test_executors_that_are_pods_may_come_to_their_driver() -> None:
 def test_ports_and_label_are_those_that_the_driver_has() -> None:
     told = {"PENSTOCK_POD_NAME": "etl-0", "PENSTOCK_NAMESPACE": "shop", "PENSTOCK_GROUP": "etl"}
     assert (kubernetes.DRIVER_PORT, kubernetes.BLOCKS_PORT) == (7078, 7079)
-    assert kubernetes.template(told)["metadata"]["labels"] == EXECUTORS["podSelector"]["matchLabels"]
+    assert kubernetes.template({}, told)["metadata"]["labels"] == EXECUTORS["podSelector"]["matchLabels"]
 
 
 def test_executors_of_a_cluster_of_sparks_own_may_come_from_anywhere() -> None:

@@ -136,6 +136,18 @@ def test_variables_of_the_code_are_as_a_pod_has_them() -> None:
     assert container(made(group(handler={**HANDLER, "env": env})), "driver")["env"][-3:] == env
 
 
+def test_a_driver_that_makes_pods_is_told_what_variables_these_have_and_whom_they_go_with() -> None:
+    env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)2"}]
+    account = {"spec": {"serviceAccountName": "spark"}}
+    spark = {"master": "k8s://https://kubernetes.default.svc"}
+    found = made(group(spark=spark, template=account, handler={**HANDLER, "env": env}))
+    told = {each["name"]: each for each in container(found, "driver")["env"]}
+    assert told["PENSTOCK_POD_UID"]["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.uid"}}
+    as_the_driver_sees_it = told["PENSTOCK_EXECUTOR_ENV"]["value"].replace("$$(", "$(")
+    assert json.loads(as_the_driver_sees_it) == env
+    assert "PENSTOCK_EXECUTOR_ENV" not in {each["name"] for each in container(made(group()), "driver")["env"]}
+
+
 def test_what_the_operator_was_told_is_in_all_pods() -> None:
     told = Equipment(worker_image="example/worker:2", pull_policy="Always", pull_secrets=("registry",))
     found = made(group(), equipment=told)

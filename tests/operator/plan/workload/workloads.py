@@ -123,8 +123,9 @@ def without(mapping: Mapping[str, Any], *names: str) -> Json:
 def _place(of: Declared, connection: Declared) -> GroupPlace:
     assert isinstance(of.spec, QueueGroupSpec)
     reference = {"name": connection.identity.name, "namespace": connection.identity.namespace}
-    consumer = declared("Consumer", "etl", CONSUMER)
-    stream = declared("Stream", "orders", {**STREAM, "connectionRef": reference})
+    namespace = of.identity.namespace
+    consumer = declared("Consumer", "etl", CONSUMER, namespace)
+    stream = declared("Stream", "orders", {**STREAM, "connectionRef": reference}, namespace)
     found = group_place(of.identity, of.spec, {each.identity: each for each in (consumer, stream)})
     assert isinstance(found, GroupPlace)
     return found
