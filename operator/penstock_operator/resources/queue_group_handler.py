@@ -17,7 +17,7 @@ MASTER = (
     r"|local-cluster\[[1-9][0-9]{0,3},[1-9][0-9]{0,3},[1-9][0-9]{0,6}\]"
     r"|spark://HOST(,HOST)*"
     r"|k8s://(https?://)?HOST"
-    r"|sc://HOST(,HOST)*)$"
+    r"|sc://HOST(,HOST)*(/;use_ssl=(true|false))?)$"
 ).replace("HOST", r"([-A-Za-z0-9_.]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 OURS_IN_CONF = ("spark.master", "spark.remote")
 OURS_IN_CONF_CEL = " || ".join(f"'{name}' in self.conf" for name in OURS_IN_CONF)
@@ -133,7 +133,8 @@ class Spark(Part):
 
     master: Master = "local[*]"
     """Where Spark runs. local[n]: in the worker. local-cluster, spark://, k8s://: with executors of its own.
-    sc://: on a Spark Connect server, or the first of several that answers."""
+    sc://: on a Spark Connect server, or the first of several that answers; /;use_ssl=true or false at its end says
+    whether by TLS, which it is with a token by default, but for servers of the same cluster."""
     token_secret_ref: SecretKeyRef | None = None
     """The token that a Spark Connect server asks for."""
     conf: Annotated[dict[str, SettingValue], Field(max_length=256)] = Field(default={})

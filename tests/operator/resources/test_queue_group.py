@@ -74,6 +74,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
             "k8s://https://kubernetes.default.svc:443",
             "sc://connect:15002",
             "sc://[::1]:15002,b",
+            "sc://connect:443,b/;use_ssl=true",
         )
     },
     "a token": with_(spark={"master": "sc://connect:15002", "tokenSecretRef": {"name": "connect", "key": "token"}}),
@@ -136,6 +137,7 @@ BREAKING_A_RULE: dict[str, tuple[dict[str, Any], str]] = {
     "yarn": (with_(spark={"master": "yarn"}), MASTER),
     "no workers": (with_(spark={"master": "local[0]"}), MASTER),
     "a token in the master": (with_(spark={"master": "sc://connect:15002/;token=abc"}), MASTER),
+    "a token after TLS": (with_(spark={"master": "sc://connect:15002/;use_ssl=true;token=abc"}), MASTER),
     "a token for nobody": (with_(spark={"tokenSecretRef": {"name": "connect", "key": "token"}}), TOKEN),
     "a setting of something else": (with_(spark={"conf": {"hive.metastore.uris": "thrift://a"}}), SETTING),
     "the master in conf": (with_(spark={"conf": {"spark.master": "local"}}), MASTER_IN_CONF),

@@ -41,8 +41,8 @@ def needs_of(spark: Spark) -> Needs:
 
 
 def ports_of(hosts: str, scheme: str) -> tuple[int, ...]:
-    """Return the ports of host:port,host:port."""
-    found = (re.search(r":([0-9]+)$", host) for host in hosts.split(","))
+    """Return the ports of host:port,host:port, whatever follows after a slash."""
+    found = (re.search(r":([0-9]+)$", host) for host in hosts.partition("/")[0].split(","))
     return tuple(sorted({int(port[1]) if port else DEFAULT_PORTS[scheme] for port in found}))
 
 

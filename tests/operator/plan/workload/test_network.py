@@ -54,6 +54,7 @@ def test_executors_of_a_cluster_of_sparks_own_may_come_from_anywhere() -> None:
     [
         ("local[*]", (4222,), []),
         ("sc://connect:443,connect-2", (443, 4222, 15002), []),
+        ("sc://connect:15003/;use_ssl=true", (4222, 15003), []),
         ("spark://spark.spark", (4222, 7077), []),
         (K8S, (443, 4222, 6443), [{"to": [EXECUTORS]}]),
         ("k8s://10.0.0.1:16443", (443, 4222, 6443, 16443), [{"to": [EXECUTORS]}]),
