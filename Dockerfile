@@ -56,6 +56,11 @@ RUN --mount=type=secret,id=certificates \
  && rm -rf pandas/tests pyarrow/tests pyarrow/include pyarrow/src pyspark/examples pyspark/data \
  && find pyspark -type d -name tests -prune -exec rm -rf {} + \
  && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/penstock/lib
+# RocksDB comes for fourteen machines in one jar, 72 MB of it: what is left is for this one.
+RUN apt-get update && apt-get install --yes --no-install-recommends zip \
+ && case "$(uname -m)" in x86_64) machine=linux64 ;; *) machine="linux-$(uname -m)" ;; esac \
+ && zip --quiet --delete /opt/penstock/lib/python3*/site-packages/pyspark/jars/rocksdbjni-*.jar \
+      'librocksdbjni-*' --exclude "librocksdbjni-$machine.so"
 COPY VERSION LICENSE ./
 COPY jetstream jetstream
 COPY worker worker
