@@ -17,7 +17,7 @@ if __package__ is None:  # run as a script, before anything is installed
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tools.console import CannotContinueError, say, step
-from tools.engines import FINGERPRINT_LABEL, Engine, ensure_base, find_engine
+from tools.engines import FINGERPRINT_LABEL, Engine, Image, ensure_base, find_engine
 from tools.environment import ROOT, locked
 
 PARTS = {
@@ -69,8 +69,11 @@ def build(engine: Engine, target: str) -> None:
 
 
 def archive(engine: Engine, target: str, folder: Path) -> Path:
-    """Write one image as an OCI archive that is named after what it was built from, and return its path."""
-    path = folder / f"{target}-{fingerprint(target)[:16]}.tar"
+    """Write one image as an OCI archive that is named after what it was built from, and return its path.
+
+    That is what the image itself says: its sources may be others by now.
+    """
+    path = folder / f"{target}-{built_from(engine, target)[:16]}.tar"
     with locked(folder / path.name):
         if not path.is_file():
             for outdated in folder.glob(f"{target}-*.tar"):
@@ -106,11 +109,21 @@ def print_table(engine: Engine, targets: list[str]) -> None:
         print(f"{tag(target):<{width}}  {size_bytes(engine, target) / 1e6:>5.0f} MB")
 
 
+def built_from(engine: Engine, target: str) -> str:
+    """Return the digest of everything that the image was made from."""
+    return inspected(engine, target).labels[FINGERPRINT_LABEL]
+
+
 def size_bytes(engine: Engine, target: str) -> int:
+    return inspected(engine, target).size_bytes
+
+
+def inspected(engine: Engine, target: str) -> Image:
+    """Return what the engine has of an image that was built just now."""
     image = engine.inspect(tag(target))
     if image is None:
         raise CannotContinueError(f"{engine.name} has built {tag(target)}, and does not find it now.")
-    return image.size_bytes
+    return image
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tools import environment, images
+from tools.engines import FINGERPRINT_LABEL, Image
 from tools.environment import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -78,3 +79,26 @@ def test_an_image_that_does_not_exist_is_refused() -> None:
     outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert outcome.returncode == 2
     assert "operator" in outcome.stderr
+
+
+class Built:
+    """An engine that has an image, built from something, and writes it down as such."""
+
+    name = "built"
+
+    def __init__(self, built_from: str) -> None:
+        self.built_from = built_from
+
+    def inspect(self, _tag: str) -> Image:
+        return Image({FINGERPRINT_LABEL: self.built_from}, 1)
+
+    def archive(self, _tag: str, path: Path) -> None:
+        path.write_text(self.built_from)
+
+
+def test_an_archive_is_named_after_what_is_in_it_though_the_sources_changed_while_it_was_built(tmp_path: Path) -> None:
+    old, new = "0" * 64, "1" * 64
+    first = images.archive(Built(old), "operator", tmp_path)  # type: ignore[arg-type]  # all that is asked here
+    second = images.archive(Built(new), "operator", tmp_path)  # type: ignore[arg-type]
+    assert second.read_text() == new
+    assert not first.exists()
