@@ -1,9 +1,11 @@
 """A worker: collects what it is given into batches, runs some of them at once, and answers for their messages.
 
 Batches are made as the engine makes them: a free driver gets at once all that has been collected; while a batch runs,
-the next is collected until it is full, or its first message has waited for `max_wait`. A batch with a message that
-nobody can process is halved until that is found; one that fails for a reason that may pass comes again later. Knows
-its job. Does not know pods, nor who decides how many workers there are.
+the next is collected until it is full, or its first message has waited for `max_wait`. While runs are short more is
+held than may run at once; while they take longer, or none was done yet, only what there are places for.
+
+A batch with a message that nobody can process is halved until that is found; one that fails for a reason that may pass
+comes again later. Knows its job. Does not know pods, nor who decides how many workers there are.
 """
 
 import math
@@ -18,6 +20,8 @@ from bench.autoscaling.jobs import Job
 from bench.autoscaling.messages import Lots, Row, oldest, total
 from bench.autoscaling.sink import Sink
 from penstock_worker.engine.standing import Work
+from penstock_worker.policy.machine.collecting import SHORT_SECONDS
+from penstock_worker.policy.machine.pace import Pace
 
 LATER_SECONDS = (10.0, 40.0)
 """Between which delays a failed batch comes again."""
@@ -57,6 +61,7 @@ class Worker:
     """How many it was given."""
     held: int = 0
     """How many messages it holds, collected or running."""
+    _pace: Pace = field(default_factory=Pace)
     _collected: Row = field(default_factory=Row)
     _since: float = 0.0
     """When the first of the collected came here."""
@@ -69,7 +74,23 @@ class Worker:
 
     @property
     def room(self) -> int:
-        return self.job.held_each - self.held if self.is_pulling else 0
+        if not self.is_pulling:
+            return 0
+        most = self.job.held_each - self.held
+        if self._collects_ahead():
+            return most
+        places = self.job.in_flight - len(self._runs)
+        return min(most, places * self.job.batch_messages - self._collected.count)
+
+    def _collects_ahead(self) -> bool:
+        """Tell what `policy.machine.collecting` tells."""
+        if not self._runs:
+            return self._pace.seconds_of(self.job.batch_messages) <= SHORT_SECONDS
+        now = self.clock.now
+        return any(
+            now < run.began_at + SHORT_SECONDS and self._pace.seconds_of(run.count) <= SHORT_SECONDS
+            for run in self._runs
+        )
 
     @property
     def is_busy(self) -> bool:
@@ -185,6 +206,7 @@ class Worker:
             self.consumer.give_back(run.lots, self.chance.uniform(*LATER_SECONDS))
         else:
             self._count(run)
+            self._pace.add(run.count, self.clock.now - run.began_at)
             self.consumer.answer(run.lots)
         self._collect()
         self.consumer.hand_out()

@@ -76,10 +76,22 @@ def test_two_batches_run_beside_each_other_and_share_the_worker() -> None:
 
 
 def test_a_worker_takes_no_more_than_it_may_hold() -> None:
-    house = House()
+    house = House(replace(JOB, fixed_seconds=1))
     worker = house.worker()
+    house.publish(100)
+    house.clock.run(5)
     house.publish(1000)
     assert (worker.held, house.consumer.pending, house.consumer.ack_pending) == (400, 600, 400)
+
+
+def test_a_worker_whose_batches_take_long_takes_no_more_than_can_run() -> None:
+    house = House()
+    worker = house.worker()
+    for _ in range(3):
+        house.publish(200)
+        assert (worker.held, house.consumer.ack_pending) == (200, 200)
+    house.clock.run(21)
+    assert (worker.held, house.consumer.pending) == (200, 200)
 
 
 def test_what_comes_is_shared_among_those_that_ask() -> None:
@@ -114,15 +126,17 @@ def test_what_a_killed_worker_held_comes_again_after_its_ack_wait() -> None:
 
 
 def test_who_stops_pulling_gives_back_what_does_not_run_yet_and_finishes_what_does() -> None:
-    house = House(replace(JOB, in_flight=1))
+    house = House(replace(JOB, in_flight=1, fixed_seconds=1))
     first = house.worker()
+    house.publish(100)
+    house.clock.run(5)
     house.publish(250)
     second = house.worker()
     first.stop_pulling()
-    house.clock.run(1)
-    assert (first.held, second.held) == (100, 150)
+    house.clock.run(5.5)
+    assert (first.held, second.held) == (100, 100), "it does not know yet how long its batches take"
     house.clock.run(100)
-    assert sum(number for _, number in house.answered) == 250
+    assert sum(number for _, number in house.answered) == 350
     assert house.consumer.redelivered == 150
 
 

@@ -44,6 +44,13 @@ class Lane(Consumption):
         self._carry_out(self._machine.processed(len(block), size_bytes, self._loop.time()))
         return block
 
+    def allow(self, messages: int | None) -> None:
+        """Ask for no more than so many messages from now on, those that lie on the lane among them; None: no limit.
+
+        What is asked for already may come all the same.
+        """
+        self._carry_out(self._machine.allow(messages, self._loop.time()))
+
     # Answers: `replies` are those of blocks, or any part of them.
 
     def ack(self, replies: Sequence[bytes]) -> None:

@@ -7,6 +7,7 @@ as it has not been told to `End`.
 
     pending  =  buffered (came, not processed yet)  +  in flight (asked for, not come yet)
     refill   :  pending ≤ threshold  →  ask for maximum - pending, so that pending never exceeds the maximum (C-35)
+    allowed  :  what its user will still take at most, if they said so: no request asks for more messages than that
 
 What ended a request without use is followed by a new one at once where that promises something, and otherwise after
 1, 2, 4, 8, 10, 10 … s (C-41), but not for longer than two heartbeats: who wants to know soon of what is lost also wants
@@ -165,6 +166,8 @@ class Consume:
         self.requests = 0
         """How many there were so far; also the number of the newest."""
         self._in_flight = InFlight()
+        self._allowed: int | None = None
+        """How many messages its user will take, with those that are buffered; None: as many as come."""
         self._by_bytes, self._maximum, self._threshold = options.by_bytes, options.maximum, options.threshold
         self._alarm_seconds = HEARTBEATS_MISSED * options.heartbeat_seconds
         self._heard_at = 0.0
@@ -276,9 +279,20 @@ class Consume:
             raise UsageError(f"{messages} messages of {size_bytes} bytes cannot have been processed: fewer came.")
         self.buffered_messages -= messages
         self.buffered_bytes -= size_bytes
+        if self._allowed is not None:
+            self._allowed = max(0, self._allowed - messages)
         if self.state is State.EMPTYING:
             return self._end_when_empty()
         return self._onwards(now, []) if self.pending <= self._threshold else []
+
+    def allow(self, messages: int | None, now: float) -> list[Action]:
+        """Ask for no more than so many messages from now on, buffered ones among them; None: for as many as there are.
+
+        What is asked for already may come all the same. By bytes there is one request at a time meanwhile: of several
+        it is not known how many messages each still brings.
+        """
+        self._allowed = messages
+        return self._onwards(now, [])
 
     def stop(self, now: float) -> list[Action]:
         """End now; what is buffered is the shell's to discard (C-04)."""
@@ -381,14 +395,27 @@ class Consume:
             and self._wait_until is None
             and len(self._in_flight) < OPEN_REQUESTS_MAX
             and not (self._needs_whole_buffer and pending)
+            and self._messages_left > 0
         )
+
+    @property
+    def _messages_left(self) -> int:
+        """Return how many messages the next request may ask for."""
+        if self._allowed is None:
+            return UNLIMITED_BATCH
+        left = min(self._allowed - self.buffered_messages, UNLIMITED_BATCH)
+        if self._by_bytes:
+            return 0 if self._in_flight else left
+        return left - self._in_flight.amount
 
     def _pull(self, now: float) -> Pull:
         """Make a request for all that there is room for. This is the only place that does."""
         amount = self._maximum - self.pending
+        if not self._by_bytes:
+            amount = min(amount, self._messages_left)
         options = self.options
         request = PullRequest(
-            batch=UNLIMITED_BATCH if self._by_bytes else amount,
+            batch=self._messages_left if self._by_bytes else amount,
             max_bytes=amount if self._by_bytes else 0,
             expires_seconds=options.expires_seconds,
             idle_heartbeat_seconds=options.heartbeat_seconds,

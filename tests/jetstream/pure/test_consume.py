@@ -57,6 +57,29 @@ def test_bytes_are_refilled_in_the_same_way_with_a_batch_that_does_not_matter() 
     assert machine.pending == 1000
 
 
+def test_no_request_asks_for_more_messages_than_its_user_will_take() -> None:
+    machine = consume(max_messages=10)
+    machine.allow(12, 0)
+    assert batches(machine.start(0)) == [10]
+    machine.arrived(10, 10 * SIZE, 1)
+    assert batches(machine.processed(10, 10 * SIZE, 1)) == [2]
+    machine.arrived(2, 2 * SIZE, 2)
+    assert machine.processed(2, 2 * SIZE, 2) == []
+    assert batches(machine.allow(None, 3)) == [10]
+
+
+def test_where_bytes_are_the_limit_only_one_request_at_a_time_asks_for_what_its_user_will_take() -> None:
+    machine = consume(max_bytes=1000)
+    machine.allow(7, 0)
+    (first,) = pulls(machine.start(0))
+    assert (first["batch"], first["max_bytes"]) == (7, 1000)
+    machine.arrived(7, 700, 1)
+    assert machine.processed(7, 700, 1) == []
+    assert machine.allow(5, 2) == [], "it is not known here that the first has brought all that it can"
+    (second,) = pulls(machine.status(status("409 Batch Completed", request=1, size_bytes=300), 3))
+    assert (second["batch"], second["max_bytes"]) == (5, 1000)
+
+
 @pytest.mark.requirement("C-27")
 def test_a_buffer_of_one_message_does_not_stall() -> None:
     machine = consume(max_messages=1)

@@ -258,6 +258,36 @@ async def test_a_small_max_ack_pending_makes_batches_smaller_and_nothing_stops(
         await work.assert_all_settled()
 
 
+@pytest.mark.parametrize("size", [10, 100])
+async def test_while_its_driver_is_busy_a_worker_holds_no_more_than_that_has_and_others_get_the_rest(
+    size: int, work: Scene
+) -> None:
+    """Of the larger batches as many bytes are asked for as would be all messages that there are."""
+    done = threading.Event()
+
+    def hold(*_: object) -> Outcome:
+        done.wait(PATIENCE_SECONDS)
+        return Outcome(Verdict.OK, 0.0)
+
+    work.batch_of(size)
+    work.script.process = hold
+    most = work.settings.engine.batch.in_flight * size
+    await work.publish_many(10 * size)
+    with work.driver():
+        async with work.working():
+            busy = await work.until_status(lambda told: len(told["batches"]) == 2 and told["holds"] == ["full"])
+            assert busy["heldMessages"] <= most
+            other = work.another()
+            with other.driver():
+                async with other.working():
+                    await work.until(pending=0, ack_pending=busy["heldMessages"])
+                    done.set()
+                    await work.until(pending=0)
+    first, second = all_handed(work), all_handed(other)
+    assert len(first) == busy["heldMessages"]
+    assert sorted(first + second) == list(range(1, 10 * size + 1))
+
+
 async def test_messages_that_come_again_are_batches_of_their_own(work: Scene) -> None:
     await work.publish_many(5)
     handle = work.js.consumer(work.stream, "etl")

@@ -218,7 +218,7 @@ async def test_an_engine_whose_driver_ends_gives_back_what_it_collected_and_fini
     """As in a pod that is deleted: the driver is told first, and the engine only once the driver is gone."""
     gate = Gate()
     work.script.process = gate
-    work.change(batch=BatchSettings(in_flight=1))
+    work.change(batch=BatchSettings(max_wait_seconds=PATIENCE_SECONDS))
     with work.driver():
         engine = work.program()
         engine.start()

@@ -13,6 +13,7 @@ import pytest
 from penstock_worker.engine.ground import UnfitError
 from penstock_worker.engine.service import subject_of
 from penstock_worker.exchange.records import Description
+from penstock_worker.policy.machine import collecting
 from penstock_worker.policy.outcome import Outcome, Verdict
 from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
 from penstock_worker.policy.trouble import Trouble
@@ -112,19 +113,25 @@ async def test_a_paused_worker_pulls_nothing_until_it_is_resumed(work: Scene) ->
     await work.assert_all_settled()
 
 
-async def test_a_retired_worker_holds_nothing_but_what_runs_and_goes_on_when_it_is_recalled(work: Scene) -> None:
+async def test_a_retired_worker_holds_nothing_but_what_runs_and_goes_on_when_it_is_recalled(
+    work: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its runs are taken for short ones, so that something is collected while one runs."""
+    monkeypatch.setattr(collecting, "SHORT_SECONDS", PATIENCE_SECONDS)
     done = threading.Event()
 
     def hold(*_: object) -> Outcome:
         done.wait(PATIENCE_SECONDS)
         return Outcome(Verdict.OK, 0.1)
 
-    work.script.process = hold
     work.change(batch=BatchSettings(in_flight=1))
     with work.driver():
         async with work.working():
             await work.publish_many(1)
-            await work.eventually(lambda: len(work.script.handed) == 1)
+            await work.until(pending=0)
+            work.script.process = hold
+            await work.publish_many(1)
+            await work.eventually(lambda: len(work.script.handed) == 2)
             await work.publish_many(SOME)
             await work.until_status(lambda told: told["heldMessages"] == 1 + SOME)
             assert await order(work, "retire") == {"ok": True}
@@ -132,7 +139,7 @@ async def test_a_retired_worker_holds_nothing_but_what_runs_and_goes_on_when_it_
             assert (told["holds"], told["ready"], len(told["batches"])) == (["retiring"], True, 1)
             done.set()
             await work.until_status(lambda told: told["heldMessages"] == 0)
-            assert (await work.info()).ack_floor.stream_sequence == 1
+            assert (await work.info()).ack_floor.stream_sequence == 2
             assert await order(work, "recall") == {"ok": True}
             await work.until_status(lambda told: not told["holds"])
             await work.publish_many(SOME)

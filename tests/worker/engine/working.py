@@ -86,6 +86,14 @@ class Scene:
     async def publish_many(self, count: int) -> None:
         await self.publish(*(b"%d" % number for number in range(1, count + 1)))
 
+    def another(self) -> "Scene":
+        """Return another worker of this group, whose driver does what it is given."""
+        folder = self.folder / "another"
+        folder.mkdir()
+        engine = replace(self.settings.engine, worker="etl-1")
+        settings = replace(self.settings, engine=engine, socket=str(folder / "driver"))
+        return replace(self, folder=folder, script=Script(), settings=settings)
+
     @contextmanager
     def driver(self) -> Iterator[None]:
         with ScriptedDriver(self.socket, self.script):

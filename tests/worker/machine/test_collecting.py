@@ -1,12 +1,14 @@
 """When messages become a batch: natural batching."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from typing_extensions import override
 
 from penstock_worker.policy.machine import actions as wants
 from penstock_worker.policy.machine import events as told
 from penstock_worker.policy.machine.actions import HoldReason
+from penstock_worker.policy.machine.collecting import SHORT_SECONDS
 from penstock_worker.policy.outcome import Verdict
 from tests.worker.machine.playing import SETTINGS, Play
 
@@ -91,14 +93,111 @@ def test_nothing_is_pulled_before_the_driver_is_ready_nor_while_too_much_is_held
     assert play.one(wants.HoldPull).reasons == (HoldReason.DRIVER,)
     play.tell(told.DriverReady("one"))
     play.one(wants.ReleasePull)
-    play.arrive(*range(1, 400))
-    assert not play.take(wants.HoldPull)
-    play.arrive(400)
+    play.arrive(*range(1, 401))
     assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
     for run in play.runs():
         play.end(run, Verdict.OK)
     play.settle()
     play.one(wants.ReleasePull)
+
+
+def test_while_runs_are_short_two_batches_are_held_besides_those_with_the_driver() -> None:
+    play = after_a_run_of(0.1)
+    play.arrive(*range(101, 500))
+    assert play.take(wants.ReleasePull)[-1].messages is None
+    assert not play.take(wants.HoldPull)
+    play.arrive(500)
+    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+
+
+def test_before_any_run_is_done_no_more_is_pulled_than_the_driver_has_places_for() -> None:
+    play = Play(replace(SETTINGS, ledger=False))
+    play.tell(told.Started(), told.DriverReady("one"))
+    play.take(wants.HoldPull)
+    assert play.one(wants.ReleasePull).messages == 200
+    play.arrive(*range(1, 61))
+    assert play.one(wants.ReleasePull).messages == 100
+    play.arrive(*range(61, 91))
+    assert play.one(wants.ReleasePull).messages == 70
+    play.arrive(*range(91, 161))
+    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    assert [run.count for run in play.runs()] == [60, 100]
+
+
+def test_while_runs_are_long_no_more_is_pulled_than_the_driver_has_places_for() -> None:
+    play = after_a_run_of(SHORT_SECONDS + 1)
+    assert play.one(wants.ReleasePull).messages == 200
+    play.arrive(*range(101, 301))
+    first, _ = play.runs()
+    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    play.wait(100)
+    assert not play.take(wants.ReleasePull)
+    play.end(first, Verdict.OK)
+    assert play.one(wants.ReleasePull).messages == 100
+
+
+def test_large_messages_fill_the_places_as_well() -> None:
+    play = after_a_run_of(SHORT_SECONDS + 1)
+    play.arrive(*range(101, 151), size=200)
+    assert play.take(wants.ReleasePull)[-1].messages == 100
+    play.arrive(*range(151, 201), size=200)
+    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+
+
+def test_a_run_that_turns_out_to_be_long_ends_the_pull_and_what_was_collected_stays() -> None:
+    play = after_a_run_of(0.1)
+    play.arrive(*range(101, 401))
+    play.wait(SHORT_SECONDS)
+    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    assert not play.take(wants.GiveBack)
+    first, _ = play.runs()
+    play.end(first, Verdict.OK)
+    assert play.run().ranges == ((301, 400),)
+
+
+def test_one_short_run_is_enough_for_the_next_batch_to_be_collected() -> None:
+    play = after_a_run_of(0.1)
+    play.arrive(*range(101, 201))
+    play.wait(SHORT_SECONDS)
+    play.arrive(*range(201, 301))
+    play.take(wants.HoldPull)
+    assert len(play.runs()) == 2
+    assert play.take(wants.ReleasePull)[-1].messages is None
+    play.wait(SHORT_SECONDS)
+    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+
+
+def test_that_small_batches_are_quick_says_nothing_of_large_ones() -> None:
+    play = after_a_run_of(0.1, messages=1)
+    play.arrive(*range(101, 301))
+    assert play.take(wants.HoldPull)
+    play.end(play.runs()[0], Verdict.OK)
+    assert play.take(wants.ReleasePull)[-1].messages is None
+
+
+def test_while_a_former_batch_comes_together_the_rest_of_it_is_pulled_whatever_runs() -> None:
+    play = after_a_run_of(SHORT_SECONDS + 1)
+    play.arrive(*range(101, 301))
+    first, _ = play.runs()
+    play.tell(told.CancelBatch(first.batch_id))
+    play.end(first, Verdict.CANCELLED)
+    play.arrive(*range(301, 401))
+    assert play.take(wants.HoldPull)
+    play.arrive(101, 102, redelivered=True)
+    assert play.take(wants.ReleasePull)[-1].messages is None
+
+
+def after_a_run_of(seconds: float, *, messages: int = 100) -> Play:
+    """Return a machine of which one run was done, that took so long."""
+    play = Play.ready(ledger=False)
+    play.arrive(*range(1, messages + 1))
+    run = play.run()
+    play.sleep(seconds)
+    play.end(run, Verdict.OK)
+    play.settle()
+    play.take(wants.HoldPull)
+    play.asked = [play.take(wants.ReleasePull)[-1]]
+    return play
 
 
 def test_a_pause_stops_the_pull_and_what_is_held_runs() -> None:

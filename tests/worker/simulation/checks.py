@@ -8,6 +8,7 @@
     leases      none lapses of an engine that is awake and linked
     letters     those and only those that cannot be processed, kill Spark or are refused become dead letters
     sink        each other message is there at least once; once with the ledger, where no worker that lives lost leases
+    modesty     whose runs take long pulls nothing beyond them, unless the rest of a former batch may come
     leaving     who is to leave its work to others pulls nothing, and holds only what has begun to run
     no stop     but by its user, for wrong code, or as the stream has lost what is held
     no rush     time passes
@@ -19,6 +20,7 @@ Knows the truth of the server and the sink. Does not know how a machine decides.
 from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.batch import BEFORE_A_RUN, Stage
 from penstock_worker.policy.machine.books import Books
+from penstock_worker.policy.machine.collecting import SHORT_SECONDS
 from tests.jetstream.simulation.violation import Violation
 from tests.worker.simulation.driver import Sink
 from tests.worker.simulation.engine import Engine
@@ -50,8 +52,14 @@ class Checks:
         if engine.ended and engine.ended.code and not (self.code_was_wrong or self.server.has_lost):
             raise Violation(f"{engine.name} stops: {engine.ended.sentence}")
         books = engine.machine.books
+        if engine.pulls and self._is_busy_for_long(engine) and not books.recall.is_expecting:
+            raise Violation(f"{engine.name} pulls what others could have, though all its runs take long")
         if books.is_leaving and not engine.ended and (engine.pulls or not _is_with_the_driver(books)):
             raise Violation(f"{engine.name} holds what others could have, or pulls, though it is to leave it to them")
+
+    def _is_busy_for_long(self, engine: Engine) -> bool:
+        began = [batch.began_at for batch in engine.machine.books.running()]
+        return len(began) == self.options.in_flight and max(began) + SHORT_SECONDS < engine.world.now
 
     def look(self) -> None:
         for engine in self.engines:

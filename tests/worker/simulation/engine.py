@@ -71,6 +71,8 @@ class Engine:
         self.unwell_at = 0.0
         """When it last could not renew: it was frozen, or without a link."""
         self.pulls = False
+        self.wanted: int | None = None
+        """How many messages a pull may bring, while it pulls."""
         self.was_full = False
         """Then what is missing of a recalled batch may have had no chance to come in time."""
         self.sequences: dict[int, list[int]] = {}
@@ -316,8 +318,7 @@ class Engine:
         self.was_full |= wants.HoldReason.FULL in action.reasons
 
     def _ReleasePull(self, action: wants.ReleasePull) -> None:  # noqa: N802
-        del action
-        self.pulls = True
+        self.pulls, self.wanted = True, action.messages
         if not self._pull_is_due:
             self._pull_is_due = True
             self.world.after(self._delay(), self._pull)
@@ -347,7 +348,8 @@ class Engine:
         if not self.is_alive or not self.pulls:
             return
         if self.link_is_up and self.world.now >= self.frozen_until:
-            for sequences in self.server.pull(self.options.max_messages * 2):
+            most = self.options.max_messages * 2
+            for sequences in self.server.pull(most if self.wanted is None else min(most, self.wanted)):
                 if sequences:
                     self._deliver(sequences)
         self._pull_is_due = True

@@ -241,6 +241,10 @@ def pulls_though_it_is_to_leave(patch: Patch) -> None:
     patch.setattr(collecting, "hold_reasons", hold_reasons)
 
 
+def collects_ahead_however_long_its_runs_take(patch: Patch) -> None:
+    patch.setattr(collecting, "wanted", lambda *_: None)
+
+
 def is_never_reinstated(patch: Patch) -> None:
     patch.setattr(Books, "is_leaving", property(lambda _: True))
 
@@ -248,6 +252,7 @@ def is_never_reinstated(patch: Patch) -> None:
 MUTANTS = [
     keeps_what_it_collected_though_it_is_to_leave,
     pulls_though_it_is_to_leave,
+    collects_ahead_however_long_its_runs_take,
     is_never_reinstated,
     keeps_what_belongs_to_a_batch_of_another_worker,
     takes_what_was_stored_later_for_what_it_knows,

@@ -1,7 +1,8 @@
 """Where messages come in: a lane while the machine wants any, and none while it does not.
 
 Knows how a lane is held without giving anything back (what is on its way is taken all the same), how much one may have
-on its way, and what to do when it ends by itself. Does not know what becomes of a message. Who has taken it holds it.
+on its way, that it asks for no more messages than are wanted, and what to do when it ends by itself. Does not know what
+becomes of a message. Who has taken it holds it.
 """
 
 import asyncio
@@ -43,6 +44,8 @@ class Intake:
     max_payload_bytes: Callable[[], int]
     """What the server takes at most, which a new link may change."""
     _is_released: bool = False
+    _wanted: int | None = None
+    """How many messages at most; None: no limit."""
     _is_open: bool = True
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _lane: Lane | None = None
@@ -52,8 +55,11 @@ class Intake:
     def is_pulling(self) -> bool:
         return self._lane is not None and not self._lane.is_over
 
-    def release(self) -> None:
-        self._is_released = True
+    def release(self, messages: int | None) -> None:
+        """Pull, so many messages at most."""
+        self._is_released, self._wanted = True, messages
+        if self._lane is not None:
+            self._lane.allow(messages)
         self._changed.set()
 
     def hold(self) -> None:
@@ -96,7 +102,9 @@ class Intake:
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _one_lane(self) -> None:
-        async with self._new_lane() as lane:
+        lane = self._new_lane()
+        lane.allow(self._wanted)
+        async with lane:
             self._lane = lane
             try:
                 async for block in lane:

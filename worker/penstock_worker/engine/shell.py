@@ -135,7 +135,7 @@ class Shell:
             actions.ForgetRun: lambda asked: driver.forget(RunName(asked.batch_id, asked.run)),
             actions.AbandonDriver: lambda asked: driver.abandon(asked.why),
             actions.HoldPull: lambda asked: self._hold(asked.reasons),
-            actions.ReleasePull: lambda _: self._release(),
+            actions.ReleasePull: lambda asked: self._release(asked.messages),
             actions.Count: lambda _: self._count(),
             actions.WakeAt: lambda asked: self._wake_at(asked.time),
             actions.Stop: self._stop,
@@ -146,9 +146,9 @@ class Shell:
         self.reporter.standing.holds = reasons
         self.intake.hold()
 
-    def _release(self) -> None:
+    def _release(self, messages: int | None) -> None:
         self.reporter.standing.holds = ()
-        self.intake.release()
+        self.intake.release(messages)
 
     def _stop(self, asked: actions.Stop) -> None:
         if not self.stopped.done():

@@ -190,7 +190,10 @@ class HoldPull:
 
 @dataclass(frozen=True, slots=True)
 class ReleasePull:
-    """Pull. Nothing is pulled before the first of these."""
+    """Pull. Nothing is pulled before the first of these. Told again when the number changes."""
+
+    messages: int | None = None
+    """So many at most, those that are on their way included; None: as many as there are."""
 
 
 @dataclass(frozen=True, slots=True)

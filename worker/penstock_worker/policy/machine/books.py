@@ -14,6 +14,7 @@ from penstock_worker.policy.machine.batch import Batch, Root, Stage
 from penstock_worker.policy.machine.blocks import Blocks, Row
 from penstock_worker.policy.machine.circuit import Circuit
 from penstock_worker.policy.machine.finished import Finished
+from penstock_worker.policy.machine.pace import Pace
 from penstock_worker.policy.machine.pieces import Piece, Pieces, count, rows_as_pieces
 from penstock_worker.policy.machine.recall import Recall
 from penstock_worker.policy.machine.waiting import Waiting
@@ -75,6 +76,7 @@ class Books:
         self.redelivered = Waiting(self.blocks)
         self.recall = Recall(uses_ledger=settings.ledger, passes_on=passes_on, patience_seconds=ack_wait_seconds)
         self.finished = Finished(ack_wait_seconds)
+        self.pace = Pace()
         self.batches: dict[str, Batch] = {}
         self.circuit = Circuit(settings.retry)
         self.driver = Driver()

@@ -2,11 +2,18 @@
 
 A driver that is idle gets at once whatever waits. While a batch runs, the next one is collected until it is full, or
 its first message waited for `max_wait_seconds`; redelivered messages wait so long in any case, for their like to come.
-So a quiet group has the latency of one small job, and a backlog runs in large batches. Knows limits and slots.
+So a quiet group has the latency of one small job, and a backlog runs in large batches.
+
+While runs are short, two batches are held besides those with the driver, so that it never waits for one. While they
+take longer, or nobody knows yet, no more is pulled than there are free places for: the driver hardly notices what it
+takes to collect a batch once a place is free, and others can have at once what would lie here. What lies here already
+when a run turns out to be long stays: to give it back would cost each message a delivery, and its place in the order.
+
+Knows limits, slots, and how long runs take.
 """
 
 from penstock_worker.policy.machine.actions import HoldReason
-from penstock_worker.policy.machine.batch import Stage
+from penstock_worker.policy.machine.batch import Batch, Stage
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.pieces import Pieces
 from penstock_worker.policy.machine.waiting import Waiting
@@ -15,6 +22,8 @@ SLOTS = frozenset({Stage.OPENING, Stage.READY, Stage.RUNNING})
 """With the driver, or on the way to it."""
 BESIDE = 2
 """Batches that are held besides those with the driver: while one is being settled, the next is collected."""
+SHORT_SECONDS = 5.0
+"""Of a run. To collect a batch takes a tenth of a second or two, a large one half a second."""
 
 
 def collect(books: Books, now: float) -> None:
@@ -33,8 +42,12 @@ def _take(books: Books, waiting: Waiting) -> Pieces:
     return waiting.take(books.settings.batch.max_messages, books.settings.batch.max_bytes)
 
 
+def _in_slots(books: Books) -> list[Batch]:
+    return [batch for batch in books.batches.values() if batch.stage in SLOTS]
+
+
 def _taken_slots(books: Books) -> int:
-    return sum(batch.stage in SLOTS for batch in books.batches.values())
+    return len(_in_slots(books))
 
 
 def _has_room(books: Books, now: float) -> bool:
@@ -73,6 +86,41 @@ def _waiting(books: Books) -> list[Waiting]:
     return [waiting for waiting in (books.fresh, books.redelivered) if waiting]
 
 
+def long_at(batch: Batch) -> float:
+    """Return when a run is no short one any more, whatever it was taken for."""
+    return batch.began_at + SHORT_SECONDS
+
+
+def _is_short(books: Books, batch: Batch, now: float) -> bool:
+    is_long_already = batch.stage is Stage.RUNNING and now >= long_at(batch)
+    return not is_long_already and books.pace.seconds_of(batch.count) <= SHORT_SECONDS
+
+
+def _collects_ahead(books: Books, now: float) -> bool:
+    """Tell whether more is to be held than there are free places for.
+
+    So it is also while a former batch comes together: the rest of it may be behind what others could have.
+    """
+    if books.recall.is_expecting:
+        return True
+    running = books.running()
+    has_place = len(running) < books.settings.batch.in_flight
+    if taken := _in_slots(books) if has_place else running:
+        return any(_is_short(books, batch, now) for batch in taken)
+    return books.pace.seconds_of(books.settings.batch.max_messages) <= SHORT_SECONDS
+
+
+def wanted(books: Books, now: float) -> int | None:
+    """Return how many messages are to be pulled at most: as many as free places take; None if more are of use."""
+    if _collects_ahead(books, now):
+        return None
+    limits, waiting = books.settings.batch, _waiting(books)
+    places = max(0, limits.in_flight - _taken_slots(books))
+    if sum(each.bytes for each in waiting) >= places * limits.max_bytes:
+        return 0
+    return max(0, places * limits.max_messages - sum(each.messages for each in waiting))
+
+
 def hold_reasons(books: Books, now: float) -> tuple[HoldReason, ...]:
     limits = books.settings.batch
     places = limits.in_flight + BESIDE
@@ -82,7 +130,9 @@ def hold_reasons(books: Books, now: float) -> tuple[HoldReason, ...]:
         HoldReason.STARTING: not books.recall.has_read,
         HoldReason.DRIVER: not books.driver.is_ready or books.driver.is_ending,
         HoldReason.CIRCUIT: books.circuit.is_open and not needs_message,
-        HoldReason.FULL: books.blocks.messages >= messages or books.blocks.bytes >= size_bytes,
+        HoldReason.FULL: books.blocks.messages >= messages
+        or books.blocks.bytes >= size_bytes
+        or wanted(books, now) == 0,
         HoldReason.PAUSED: books.is_paused,
         HoldReason.RETIRING: books.is_retired,
         HoldReason.ENDING: books.ending is not None,

@@ -24,7 +24,7 @@ from penstock_worker.policy.machine import (
     splitting,
 )
 from penstock_worker.policy.machine import events as told
-from penstock_worker.policy.machine.actions import Action, HoldReason, Note
+from penstock_worker.policy.machine.actions import Action, Note
 from penstock_worker.policy.machine.batch import ASKING, Stage
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.events import Event
@@ -46,7 +46,8 @@ class Machine:
         self.books = Books(settings, ack_wait_seconds, passes_on=passes_on)
         self._leases = Leases(self.books)
         self._count_at = 0.0
-        self._held: tuple[HoldReason, ...] | None = None
+        self._pull: actions.HoldPull | actions.ReleasePull | None = None
+        """What was last said of it."""
         self._wake_at: float | None = None
 
     def handle(self, event: Event, *, now: float, chance: float) -> list[Action]:
@@ -205,9 +206,10 @@ class Machine:
 
     def _hold_or_pull(self, now: float) -> None:
         reasons = collecting.hold_reasons(self.books, now)
-        if reasons != self._held:
-            self._held = reasons
-            self.books.out.append(actions.HoldPull(reasons) if reasons else actions.ReleasePull())
+        pull = actions.HoldPull(reasons) if reasons else actions.ReleasePull(collecting.wanted(self.books, now))
+        if pull != self._pull:
+            self._pull = pull
+            self.books.out.append(pull)
 
     def _wake(self, now: float) -> None:
         """Ask to be woken when the next thing is due, if that is sooner than last asked for."""
@@ -221,7 +223,7 @@ class Machine:
         dues = [*books.recall.due(), *collecting.due(books, now), books.recall.ask_at]
         for batch in books.batches.values():
             if batch.stage is Stage.RUNNING:
-                dues.append(running.overdue_at(books, batch))
+                dues += [running.overdue_at(books, batch), collecting.long_at(batch)]
             elif batch.stage is Stage.RESTING or (batch.stage in ASKING and not batch.asked):
                 dues.append(batch.due)
         if not books.driver.is_ready:

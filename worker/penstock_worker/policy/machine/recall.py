@@ -81,6 +81,11 @@ class Recall:
         self.passed_on: dict[str, Passing] = {}
         """By batches whose first message is not here."""
 
+    @property
+    def is_expecting(self) -> bool:
+        """Whether something came again of which there may be more."""
+        return bool(self.unsorted or self.recalled)
+
     def remember(self, entry: Entry, runs: int) -> None:
         self.remembered[entry.batch_id] = entry, runs
 

@@ -121,6 +121,7 @@ def _passed(books: Books) -> None:
 def _ok(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
     _passed(books)
     books.bad_in_a_row = 0
+    books.pace.add(batch.count, now - batch.began_at)
     batch.root.undecided.discard(batch.id)
     went_well(books, batch, outcome, now)
 
