@@ -16,6 +16,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # the first test of a 
 
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 MANY = 1000
+PATIENT = {"maxWait": "5m"}
+"""While a batch runs, what comes is collected for the other place that there is."""
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ async def until(condition: Callable[[], bool], what: str) -> None:
 async def test_a_pod_that_is_deleted_finishes_its_batch_and_gives_back_the_rest_at_once(workers: WorkerPods) -> None:
     await workers.publish(*["order"] * MANY)
     began = time.monotonic()
-    workers.start("one")
+    workers.start("one", batch=PATIENT)
     try:
         await workers.until_committed(1)
     except TimeoutError:
