@@ -120,7 +120,8 @@ def person(there: Namespace) -> Path:
 
 def role() -> list[dict[str, Any]]:
     """Return the rules that docs/permissions.md has for a person."""
-    [block] = re.findall(r"```yaml\n(.*?kind: Role\n.*?)```", PERMISSIONS.read_text(), re.DOTALL)
+    blocks = re.findall(r"```yaml\n(.*?)```", PERMISSIONS.read_text(), re.DOTALL)
+    [block] = [each for each in blocks if "kind: Role\n" in each]
     rules: list[dict[str, Any]] = yaml.safe_load(block)["rules"]
     return rules
 

@@ -36,6 +36,16 @@ def test_a_worker_that_is_retired_gives_back_what_it_collected_and_finishes_what
     assert (held(play), play.take(wants.Stop)) == (0, [])
 
 
+def test_who_leaves_asks_for_no_more_before_it_gives_anything_back() -> None:
+    """Else the server sends it here again, for a request that is open still, and each time counts as a delivery."""
+    for leaving in (told.Retire(), told.Terminate(grace_seconds=20.0)):
+        play, _ = at_work()
+        play.take(wants.HoldPull)
+        play.tell(leaving)
+        order = [type(each) for each in play.asked if isinstance(each, wants.HoldPull | wants.GiveBack)]
+        assert order[:2] == [wants.HoldPull, wants.GiveBack]
+
+
 def test_what_arrives_at_a_retired_worker_all_the_same_goes_back_at_once() -> None:
     play = Play.ready()
     play.tell(told.Retire())

@@ -178,6 +178,8 @@ class Machine:
     def _go_on(self, now: float) -> None:
         books = self.books
         books.finished.forget_old(now)
+        if books.ending or books.is_leaving:  # first: what is given back must not be sent here again
+            self._hold_or_pull(now)
         ending.go_on(books, now)
         if not books.has_ended:
             leaving.go_on(books, now)
