@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -43,6 +44,12 @@ PROBE, NOBODY = "penstock.test/probe:1", 65534
 DEAD = "dead.ORDERS.etl"
 LARGE_BYTES = 900_000
 PERMISSIONS = run.ROOT / "docs" / "permissions.md"
+HEEDING_INTERRUPTS = [
+    sys.executable,
+    "-c",
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
+]
+"""Has what follows be told of Ctrl-C, though whoever runs the tests may ignore it, as jobs in the background do."""
 TLS = {"cert_file": f"{SECRETS}/tls.crt", "key_file": f"{SECRETS}/tls.key"}
 
 
@@ -238,7 +245,8 @@ def test_logs_of_all_containers_are_shown_and_followed_over_pods_that_come(
 def following(who: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """Run a command that goes on, and collect what it prints."""
     environment = {**os.environ, "KUBECONFIG": str(who), "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen([PENSTOCK, *words], stdout=subprocess.PIPE, text=True, env=environment)
+    command = [*HEEDING_INTERRUPTS, str(PENSTOCK), *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     lines: list[str] = []
     assert process.stdout is not None
     said = process.stdout
