@@ -86,8 +86,8 @@ def readiness(facts: Facts, now: float) -> Verdict:
         _ending(facts)
         or _unlisted(facts, now)
         or _watch_behind(facts, now, WATCH_LAGS_SECONDS)
-        or facts.unwatched
         or _without_lease(facts.lease, now)
+        or facts.unwatched
     )
     if obstacle:
         return Verdict(holds=False, sentence=obstacle)
