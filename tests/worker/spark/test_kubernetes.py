@@ -39,6 +39,7 @@ EXECUTOR = {
 def in_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in POD.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)  # which the tests' own Spark has, once it was started
 
 
 @pytest.mark.usefixtures("in_a_pod")
