@@ -21,6 +21,7 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 FIRST_REFUSAL = 300
+NOT_FOUND = 404
 SILENT_SECONDS = 30.0
 """What a stream may be late to end, after the time that it was asked for."""
 
@@ -50,6 +51,16 @@ async def ask(
     if answer.status >= FIRST_REFUSAL:
         raise _refusal(answer.status, f"{method} {path}", text)
     return json.loads(text)
+
+
+async def find(client: ApiClient, path: str) -> Any:  # noqa: ANN401 - JSON
+    """Return the object at a path; None if there is none."""
+    try:
+        return await ask(client, "GET", path)
+    except RefusedError as refusal:
+        if refusal.code == NOT_FOUND:
+            return None
+        raise
 
 
 @asynccontextmanager

@@ -11,12 +11,11 @@ from typing import Any
 
 from kubernetes.aio.client import ApiClient
 
-from penstock_operator.storage.api import APPLY_PATCH, MERGE_PATCH, ask
+from penstock_operator.plan.fleet.pods import COST_ANNOTATION
+from penstock_operator.storage.api import APPLY_PATCH, MERGE_PATCH, NOT_FOUND, ask, find
 from penstock_operator.storage.errors import RefusedError
 
 APPLIER, SCALER = "penstock", "penstock-scaler"
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-NOT_FOUND = 404
 
 Object = dict[str, Any]
 
@@ -66,7 +65,7 @@ class Children:
 
     async def mark(self, namespace: str, pod: str, cost: int | None) -> None:
         """Say of a pod how soon it is to go when there are fewer, or no more; one that has gone needs no mark."""
-        patch = {"metadata": {"annotations": {DELETION_COST: None if cost is None else str(cost)}}}
+        patch = {"metadata": {"annotations": {COST_ANNOTATION: None if cost is None else str(cost)}}}
         path = f"{PODS.path(namespace)}/{pod}"
         try:
             await ask(self._client, "PATCH", path, patch, content_type=MERGE_PATCH)
@@ -75,12 +74,7 @@ class Children:
                 raise
 
     async def read(self, collection: Collection, namespace: str, name: str) -> Object | None:
-        try:
-            found: Object = await ask(self._client, "GET", f"{collection.path(namespace)}/{name}")
-        except RefusedError as refusal:
-            if refusal.code == NOT_FOUND:
-                return None
-            raise
+        found: Object | None = await find(self._client, f"{collection.path(namespace)}/{name}")
         return found
 
 

@@ -14,13 +14,12 @@ from penstock_operator.logs import hidden
 from penstock_operator.plan.decision import Note
 from penstock_operator.plan.declared import Declared
 from penstock_operator.storage import paths
-from penstock_operator.storage.api import JSON_PATCH, ask
+from penstock_operator.storage.api import JSON_PATCH, NOT_FOUND, ask, find
 from penstock_operator.storage.errors import ObjectChangedError, RefusedError
 from penstock_operator.storage.events import Events
 
 PUBLIC = frozenset({"username", "tls.crt", "ca.crt"})
 """Keys of Secrets whose values may be told: a user may be called as a stream is."""
-NOT_FOUND = 404
 CHANGED = {NOT_FOUND, 409}
 """Gone, or newer than what the request was made from."""
 UNPROCESSABLE = 422
@@ -47,7 +46,7 @@ class KubernetesHome:
         await self._events.tell(declared, note)
 
     async def secret(self, namespace: str, name: str) -> Mapping[str, bytes] | None:
-        secret = await self._get(paths.of_secret(namespace, name))
+        secret = await find(self._client, paths.of_secret(namespace, name))
         if secret is None:
             return None
         data = {key: base64.b64decode(value) for key, value in _data(secret).items()}
@@ -55,17 +54,8 @@ class KubernetesHome:
         return data
 
     async def namespace_labels(self, namespace: str) -> Mapping[str, str]:
-        found = await self._get(paths.of_namespace(namespace))
+        found = await find(self._client, paths.of_namespace(namespace))
         return {} if found is None else found["metadata"].get("labels") or {}
-
-    async def _get(self, path: str) -> dict[str, Any] | None:
-        try:
-            found: dict[str, Any] = await ask(self._client, "GET", path)
-        except RefusedError as refusal:
-            if refusal.code == NOT_FOUND:
-                return None
-            raise
-        return found
 
     async def _patch(self, declared: Declared, path: str, patch: Sequence[Mapping[str, Any]]) -> str:
         """Change the object, and return the version that it has then."""

@@ -12,11 +12,10 @@ from kubernetes.aio.client import ApiClient
 from typing_extensions import override
 
 from penstock_operator.plan.lease import Claim, Record
-from penstock_operator.storage.api import ask
+from penstock_operator.storage.api import NOT_FOUND, ask, find
 from penstock_operator.storage.errors import ObjectChangedError, RefusedError
 
 API_VERSION = "coordination.k8s.io/v1"
-NOT_FOUND = 404
 CONFLICT = 409
 
 
@@ -34,12 +33,8 @@ class Lease:
         return f"{self._metadata['namespace']}/{self._metadata['name']}"
 
     async def read(self) -> Record | None:
-        try:
-            return _record(await ask(self._client, "GET", self._path))
-        except RefusedError as refusal:
-            if refusal.code == NOT_FOUND:
-                return None
-            raise
+        found = await find(self._client, self._path)
+        return None if found is None else _record(found)
 
     async def write(self, claim: Claim) -> Record:
         """Write the claim and return what is there now, or fail with ObjectChangedError if another was faster."""

@@ -34,12 +34,20 @@ async def list_uids(client: ApiClient, kind: Kind, namespaces: Sequence[str]) ->
 
 
 async def _list(client: ApiClient, kind: Kind, namespace: str | None, accept: str) -> AsyncIterator[dict[str, Any]]:
-    path, query = paths.of_kind(kind, namespace), [("limit", str(PAGE_OBJECTS))]
-    while True:
-        page = await ask(client, "GET", path, query=query, accept=accept)
+    async for page in pages(client, paths.of_kind(kind, namespace), accept=accept):
         for item in page["items"]:
             yield item
-        following = page["metadata"].get("continue")
-        if not following:
+
+
+async def pages(
+    client: ApiClient, path: str, *, accept: str, query: Sequence[tuple[str, str]] = ()
+) -> AsyncIterator[dict[str, Any]]:
+    """Yield each page of the list at a path, as the API server answers it."""
+    limit, following = ("limit", str(PAGE_OBJECTS)), list[tuple[str, str]]()
+    while True:
+        page = await ask(client, "GET", path, query=[*query, limit, *following], accept=accept)
+        yield page
+        token = page["metadata"].get("continue")
+        if not token:
             return
-        query = [("limit", str(PAGE_OBJECTS)), ("continue", following)]
+        following = [("continue", token)]

@@ -13,14 +13,12 @@ from typing_extensions import override
 
 from penstock_operator.resources import Kind, definition
 from penstock_operator.storage import paths
-from penstock_operator.storage.api import ask
-from penstock_operator.storage.errors import RefusedError
+from penstock_operator.storage.api import ask, find
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 OPERATORS = "app.kubernetes.io/name=penstock"
 """The label that the chart gives to the operator's pods."""
-NOT_FOUND = 404
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +61,8 @@ class OperatorPod:
 
 async def is_defined(client: ApiClient, kind: Kind) -> bool | None:
     """Tell whether the cluster's definition of a kind says all that ours says; None if it has none."""
-    try:
-        found = await ask(client, "GET", f"{DEFINITIONS}/{kind.resource}")
-    except RefusedError as refusal:
-        if refusal.code == NOT_FOUND:
-            return None
-        raise
-    return contains(found["spec"], definition(kind)["spec"])
+    found = await find(client, f"{DEFINITIONS}/{kind.resource}")
+    return None if found is None else contains(found["spec"], definition(kind)["spec"])
 
 
 def contains(found: object, wanted: object) -> bool:

@@ -15,16 +15,15 @@ from typing import Any
 import aiohttp
 from kubernetes.aio.client import ApiClient
 
-from penstock_operator.storage.api import JSON, ask, open_stream
+from penstock_operator.storage.api import JSON, open_stream
 from penstock_operator.storage.errors import HomeError, NoAnswerError, RefusedError
+from penstock_operator.storage.pages import METADATA_ONLY, pages
 
-PAGE_OBJECTS = 250
 WATCH_SECONDS = 290
 """After this long the API server ends a watch, and another goes on where it ended."""
 AGAIN_SECONDS = 2.0
 GONE = 410
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 Object = dict[str, Any]
 
@@ -96,15 +95,11 @@ async def watch(client: ApiClient, watched: Watched) -> AsyncGenerator[Event, No
 
 async def _list(client: ApiClient, watched: Watched) -> tuple[list[Object], str]:
     found: list[Object] = []
-    query = watched.query(limit=str(PAGE_OBJECTS))
-    while True:
-        accept = METADATA_LIST if watched.only_metadata else JSON
-        page = await ask(client, "GET", watched.path, query=query, accept=accept)
+    version, accept = "", METADATA_ONLY if watched.only_metadata else JSON
+    async for page in pages(client, watched.path, accept=accept, query=watched.query()):
         found += page["items"] or ()  # some kinds have null for nothing
-        following = page["metadata"].get("continue")
-        if not following:
-            return found, page["metadata"]["resourceVersion"]
-        query = [*watched.query(limit=str(PAGE_OBJECTS)), ("continue", following)]
+        version = page["metadata"]["resourceVersion"]
+    return found, version
 
 
 async def _changes(client: ApiClient, watched: Watched, version: str) -> AsyncIterator[Event]:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from kubernetes.aio.client import ApiClient
 
+from penstock_operator.plan.fleet.pods import COST_ANNOTATION
 from penstock_operator.storage.access import find_access
-from penstock_operator.storage.children import DELETION_COST, DEPLOYMENTS, PODS, Children, is_scaled_apart
+from penstock_operator.storage.children import DEPLOYMENTS, PODS, Children, is_scaled_apart
 from penstock_operator.storage.errors import RefusedError
 from tests.testbed.kubernetes.access import Namespace
 
@@ -73,5 +74,5 @@ async def test_a_pod_is_marked_and_one_that_has_gone_needs_no_mark(children: Chi
     await children.mark(namespace.name, "worker", -100)
     marked = await children.read(PODS, namespace.name, "worker")
     assert marked is not None
-    assert marked["metadata"]["annotations"][DELETION_COST] == "-100"
+    assert marked["metadata"]["annotations"][COST_ANNOTATION] == "-100"
     await children.mark(namespace.name, "nobody", -100)

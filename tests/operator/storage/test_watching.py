@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 from kubernetes.aio.client import ApiClient
 
-from penstock_operator.storage import watching
+from penstock_operator.storage import pages, watching
 from penstock_operator.storage.access import find_access
 from penstock_operator.storage.children import CONFIG_MAPS
 from penstock_operator.storage.watching import Changed, Event, Failed, Gone, Listed, Watched, watch
@@ -82,7 +82,7 @@ async def test_it_tells_all_there_is_and_then_each_change_of_what_is_chosen(
 async def test_a_list_longer_than_a_page_is_told_whole(
     client: ApiClient, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "PAGE_OBJECTS", 2)
+    monkeypatch.setattr(pages, "PAGE_OBJECTS", 2)
     for number in range(5):
         put(namespace, f"c{number}")
     async with aclosing(watch(client, watched(namespace))) as events:

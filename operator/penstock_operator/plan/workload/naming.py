@@ -5,7 +5,7 @@ Knows Kubernetes' limits for names. Does not know what is inside the objects.
 
 import hashlib
 
-from penstock_operator.constants import GROUP
+from penstock_operator.constants import API_VERSION, GROUP
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.resources.queue_group_template import VOLUME_PREFIX
 
@@ -78,7 +78,7 @@ def metadata_of(group: Declared) -> dict[str, object]:
     """Return the metadata of an object that is the group's, and goes with it."""
     identity = group.identity
     owner = {
-        "apiVersion": f"{GROUP}/v1alpha1",
+        "apiVersion": API_VERSION,
         "kind": identity.kind,
         "name": identity.name,
         "uid": group.uid,
