@@ -125,7 +125,7 @@ def test_the_cluster_that_kubeconfig_names_is_used(
 
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_nothing_is_left_of_a_node_started_by_hand(ended_by: signal.Signals, probe_archive: Path) -> None:
-    settings = _kernel_settings()
+    settings, kept = _kernel_settings(), _kept_by_the_machine()
     with _node_by_hand() as (command, kubeconfig):
         node = Cluster(kubeconfig.parent, kubectl=kubeconfig.parent / "bin" / "kubectl")
         node.load_image(probe_archive)
@@ -134,10 +134,11 @@ def test_nothing_is_left_of_a_node_started_by_hand(ended_by: signal.Signals, pro
         namespace.kubectl("wait", "--for=condition=Ready", "pod/web", f"--timeout={PATIENCE_SECONDS}s")
         folder, interface = kubeconfig.parent, _interface_of(node)
         assert _left(folder, interface) == {"processes", "interface", "cgroups", "folder"}
+        assert _kept_by_the_machine() == kept, "where another node would find it, and take it for its own to remove"
         command.send_signal(ended_by)
         command.wait(PATIENCE_SECONDS)
         wait_until(lambda: not _left(folder, interface), "nothing left of the node", seconds=PATIENCE_SECONDS)
-    assert _kernel_settings() == settings
+    assert (_kernel_settings(), _kept_by_the_machine()) == (settings, kept)
 
 
 @contextlib.contextmanager
@@ -205,3 +206,8 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(host.PACKAGES, "/usr/bin/not-there", "the-package")
     with pytest.raises(CannotContinueError, match="not installed: the-package"):
         host.require()
+
+
+def _kept_by_the_machine() -> set[Path]:
+    """Return what is where kubelets and containerd keep logs and networks of pods, unless they are told otherwise."""
+    return {path for place in ("/var/log/pods", "/var/log/containers", "/run/netns") for path in Path(place).glob("*")}

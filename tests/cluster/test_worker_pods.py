@@ -92,7 +92,7 @@ async def test_executors_are_pods_that_run_the_users_code_and_go_with_the_driver
         assert ".jsa" in mapped_files(workers, executor, "executor"), "executors start from the archive as well"
     said = workers.logs("one")
     hosts = {line.split()[1]: line.split()[2] for line in said.splitlines() if line.startswith("host ")}
-    assert hosts
+    assert hosts, said
     assert hosts.keys() <= {name.removeprefix("pod/") for name in workers.executors()}
     assert set(hosts.values()) == {"hush"}, "executors have the variables of the code, also those from a Secret"
     assert "Exception" not in said

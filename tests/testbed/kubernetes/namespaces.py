@@ -41,6 +41,7 @@ class Namespaces:
         self.holder.start()
         self.holder.wait_ready(self._ready.exists, READY_SECONDS)
         self.run("mount", "--make-rshared", "/")  # as pods expect of a node that mounts things for them
+        self._keep_logs_apart()
         self._hold_kernel_settings()
         self._connect()
 
@@ -61,6 +62,12 @@ class Namespaces:
         """End everything that is inside, at once."""
         for program in (self.holder, *self.programs.values()):
             program.kill()
+
+    def _keep_logs_apart(self) -> None:
+        """Show a kubelet a place of its own for the logs of pods: it removes those of pods that it does not know."""
+        logs = self.folder / "log"
+        logs.mkdir(exist_ok=True)
+        self.run("mount", "--bind", str(logs), "/var/log")
 
     def _hold_kernel_settings(self) -> None:
         """Show a kubelet the kernel settings that it wants, so that it does not set the machine's."""

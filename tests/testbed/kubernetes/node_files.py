@@ -29,6 +29,7 @@ state = "{folder}/containerd/state"
 [plugins."io.containerd.grpc.v1.cri"]
   restrict_oom_score_adj = true  # without CAP_SYS_RESOURCE runc may not lower it, and fails saying something else
   sandbox_image = "{PAUSE_IMAGE}"
+  netns_mounts_under_state_dir = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "{folder}/cni"
