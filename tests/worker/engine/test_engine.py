@@ -1,5 +1,6 @@
 """The engine on a real server, with a driver of the test's at the other end: each message has its one final answer."""
 
+import asyncio
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -9,14 +10,19 @@ import pytest
 
 from penstock_worker.exchange.columns import OUTGOING
 from penstock_worker.exchange.records import Description, Handed
+from penstock_worker.policy.machine import collecting
 from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
 from penstock_worker.policy.settings import BatchSettings
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.nats.shared import SharedServers
-from tests.worker.engine.working import PATIENCE_SECONDS, SECOND, Scene, scene
+from tests.worker.engine.working import PATIENCE_SECONDS, PAUSE_SECONDS, SECOND, Scene, scene
 
 MANY = 2_500
+MOST = 20
+"""Of a batch, where a test has its own."""
+WITHDRAWN_SECONDS = 5.0
+"""Within which a request is, that would last for ten."""
 LARGE = 5 << 20
 BAD = 7
 ACK_WAIT = 4 * SECOND
@@ -286,6 +292,51 @@ async def test_while_its_driver_is_busy_a_worker_holds_no_more_than_that_has_and
     first, second = all_handed(work), all_handed(other)
     assert len(first) == busy["heldMessages"]
     assert sorted(first + second) == list(range(1, 10 * size + 1))
+
+
+async def test_a_worker_that_is_full_again_and_again_has_each_message_delivered_once(work: Scene) -> None:
+    """Who ends requests while the server serves them has it deliver to nobody, and to somebody later."""
+
+    def take_a_while(*_: object) -> Outcome:
+        threading.Event().wait(0.02)
+        return Outcome(Verdict.OK, 0.0)
+
+    work.script.process = take_a_while
+    await work.publish_many(20 * MANY)
+    with work.driver():
+        await work.drained()
+    assert (await work.info()).delivered.consumer_sequence == 20 * MANY
+    await work.assert_all_settled()
+
+
+async def test_who_is_full_while_nothing_comes_leaves_to_others_what_comes_later(
+    work: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had asked ahead, as its first run was short; the requests would go on for ten seconds."""
+    monkeypatch.setattr(collecting, "SHORT_SECONDS", 0.5)
+    done = threading.Event()
+
+    def hold_all_but_the_first(*_: object) -> Outcome:
+        if len(work.script.handed) > 1:
+            done.wait(PATIENCE_SECONDS)
+        return Outcome(Verdict.OK, 0.0)
+
+    work.batch_of(MOST)
+    work.script.process = hold_all_but_the_first
+    with work.driver():
+        async with work.working():
+            await work.publish_many(1)
+            await work.until(pending=0)
+            await work.publish_many(3 * MOST)
+            await work.until_status(lambda told: len(told["batches"]) == 2 and told["holds"] == ["full"])
+            async with asyncio.timeout(WITHDRAWN_SECONDS):
+                while (await work.info()).num_waiting:  # noqa: ASYNC110 - a server's doing
+                    await asyncio.sleep(PAUSE_SECONDS)
+            held = (await work.info()).num_ack_pending
+            await work.publish_many(MOST)
+            await work.until(pending=MOST, ack_pending=held)
+            done.set()
+            await work.until(pending=0)
 
 
 async def test_messages_that_come_again_are_batches_of_their_own(work: Scene) -> None:

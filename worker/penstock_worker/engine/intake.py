@@ -3,6 +3,11 @@
 Knows how a lane is held without giving anything back (what is on its way is taken all the same), how much one may have
 on its way, that it asks for no more messages than are wanted, and what to do when it ends by itself. Does not know what
 becomes of a message. Who has taken it holds it.
+
+A server that is busy with a request when that is withdrawn delivers to nobody what it has chosen for it already, which
+are hundreds of messages of a backlog, and then to somebody, or only when their ack wait is over. So who is full for a
+while only asks for no more: what is asked for is no more than a batch, and a backlog serves it at once. It is withdrawn
+once nothing comes, so that messages of a quiet stream go to others.
 """
 
 import asyncio
@@ -26,6 +31,8 @@ OVERHEAD_BYTES = 512
 FEWEST_SECONDS, MOST_SECONDS = 1.0, 10.0
 """How long a request for messages lasts."""
 HEARTBEAT_SECONDS = 2.0
+QUIET_SECONDS = 0.2
+"""Without a message: then the server is not about to deliver one."""
 PAUSE_SECONDS = 1.0
 """Before another lane, when one has ended by an error."""
 
@@ -49,6 +56,9 @@ class Intake:
     _is_open: bool = True
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _lane: Lane | None = None
+    _blocks: int = 0
+    """How many have come."""
+    _looking: asyncio.TimerHandle | None = None
     _largest_bytes: int = 0
 
     @property
@@ -57,12 +67,23 @@ class Intake:
 
     def release(self, messages: int | None) -> None:
         """Pull, so many messages at most."""
+        self._look_no_more()
         self._is_released, self._wanted = True, messages
         if self._lane is not None:
             self._lane.allow(messages)
         self._changed.set()
 
+    def rest(self) -> None:
+        """Ask for no more for now, and have nobody wait for what comes later."""
+        self._look_no_more()
+        self._is_released = False
+        if self._lane is not None:
+            self._lane.allow(0)
+            self._look_whether_quiet()
+
     def hold(self) -> None:
+        """Ask for no more, and have the server send no more."""
+        self._look_no_more()
         self._is_released = False
         self._drain()
 
@@ -76,6 +97,19 @@ class Intake:
         self._is_open = False
         if self._lane is not None:
             self._lane.stop()
+
+    def _look_whether_quiet(self, blocks: int = -1) -> None:
+        """Withdraw what is asked for, if nothing has come since there were so many blocks; else look again later."""
+        if self._blocks == blocks:
+            self._drain()
+        else:
+            loop = asyncio.get_running_loop()
+            self._looking = loop.call_later(QUIET_SECONDS, self._look_whether_quiet, self._blocks)
+
+    def _look_no_more(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
 
     def _drain(self) -> None:
         if self._lane is not None and not self._lane.is_over:
@@ -108,8 +142,10 @@ class Intake:
             self._lane = lane
             try:
                 async for block in lane:
+                    self._blocks += 1
                     self.take(block)
             finally:
+                self._look_no_more()
                 self._lane = None
 
     def _new_lane(self) -> Lane:

@@ -144,7 +144,10 @@ class Shell:
 
     def _hold(self, reasons: tuple[actions.HoldReason, ...]) -> None:
         self.reporter.standing.holds = reasons
-        self.intake.hold()
+        if reasons == (actions.HoldReason.FULL,):
+            self.intake.rest()
+        else:
+            self.intake.hold()
 
     def _release(self, messages: int | None) -> None:
         self.reporter.standing.holds = ()
