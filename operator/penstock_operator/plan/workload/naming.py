@@ -43,7 +43,7 @@ SETTINGS_FOLDER, SETTINGS_FILE = "/etc/penstock", "settings.json"
 SECRETS_FOLDER = "/etc/penstock-secrets"
 SOCKET_FOLDER, SOCKET = "/run/penstock", "/run/penstock/driver.sock"
 CODE_FOLDER = "/opt/penstock-code"
-WORKING_FOLDER = "/work"
+WORKING_FOLDER = "/job"
 """Where relative paths of the user's code begin."""
 TMP, SCRATCH_FOLDER = "/tmp", "/tmp/penstock"  # noqa: S108 - a pod's own
 API_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"

@@ -58,7 +58,7 @@ PATCHES: dict[str, Json] = {
         "containers": [
             {
                 "name": DRIVER,
-                "volumeMounts": [{"mountPath": "/work/lake", "name": "lake"}, {"mountPath": "/work", "subPath": "x"}],
+                "volumeMounts": [{"mountPath": "/job/lake", "name": "lake"}, {"mountPath": "/job", "subPath": "x"}],
             }
         ],
         "volumes": [{"name": "lake", "persistentVolumeClaim": {"claimName": "lake"}}],
@@ -223,7 +223,7 @@ IN_CONTAINERS: dict[str, Any] = {
     "ports": items("containerPort", [8081, 9, 10], name=some.sampled_from(["p", "q"]), hostPort=some.integers(1, 3)),
     "volumeMounts": items(
         "mountPath",
-        ["/work", "/run/penstock", "/x"],
+        ["/job", "/run/penstock", "/x"],
         name=some.sampled_from(["penstock-work", "penstock-socket"]),
         readOnly=some.booleans(),
     ),
