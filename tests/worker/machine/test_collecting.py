@@ -98,13 +98,14 @@ def test_nothing_is_pulled_before_the_driver_is_ready_nor_while_too_much_is_held
     for run in play.runs():
         play.end(run, Verdict.OK)
     play.settle()
-    play.one(wants.ReleasePull)
+    assert play.take(wants.ReleasePull)[-1].messages == 200
 
 
 def test_while_runs_are_short_two_batches_are_held_besides_those_with_the_driver() -> None:
     play = after_a_run_of(0.1)
+    assert play.one(wants.ReleasePull).messages == 400
     play.arrive(*range(101, 500))
-    assert play.take(wants.ReleasePull)[-1].messages is None
+    assert play.one(wants.ReleasePull).messages == 1
     assert not play.take(wants.HoldPull)
     play.arrive(500)
     assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
@@ -162,7 +163,7 @@ def test_one_short_run_is_enough_for_the_next_batch_to_be_collected() -> None:
     play.arrive(*range(201, 301))
     play.take(wants.HoldPull)
     assert len(play.runs()) == 2
-    assert play.take(wants.ReleasePull)[-1].messages is None
+    assert play.take(wants.ReleasePull)[-1].messages == 200
     play.wait(SHORT_SECONDS)
     assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
 
@@ -172,7 +173,7 @@ def test_that_small_batches_are_quick_says_nothing_of_large_ones() -> None:
     play.arrive(*range(101, 301))
     assert play.take(wants.HoldPull)
     play.end(play.runs()[0], Verdict.OK)
-    assert play.take(wants.ReleasePull)[-1].messages is None
+    assert play.take(wants.ReleasePull)[-1].messages == 200
 
 
 def test_while_a_former_batch_comes_together_the_rest_of_it_is_pulled_whatever_runs() -> None:
@@ -184,7 +185,7 @@ def test_while_a_former_batch_comes_together_the_rest_of_it_is_pulled_whatever_r
     play.arrive(*range(301, 401))
     assert play.take(wants.HoldPull)
     play.arrive(101, 102, redelivered=True)
-    assert play.take(wants.ReleasePull)[-1].messages is None
+    assert play.take(wants.ReleasePull)[-1].messages == 198
 
 
 def after_a_run_of(seconds: float, *, messages: int = 100) -> Play:

@@ -5,9 +5,9 @@ on its way, that it asks for no more messages than are wanted, and what to do wh
 becomes of a message. Who has taken it holds it.
 
 A server that is busy with a request when that is withdrawn delivers to nobody what it has chosen for it already, which
-are hundreds of messages of a backlog, and then to somebody, or only when their ack wait is over. So who is full for a
-while only asks for no more: what is asked for is no more than a batch, and a backlog serves it at once. It is withdrawn
-once nothing comes, so that messages of a quiet stream go to others.
+are hundreds of messages of a backlog, and then to somebody, at once or when their ack wait is over. So who is full for
+a while only asks for no more: a backlog serves soon what is asked for, which is little. It is withdrawn once nothing is
+left to deliver, so that messages that come later go to others.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock_jetstream import Block, Consumer, Lane
+from penstock_jetstream.core.acks import parse_token
 from penstock_jetstream.errors import (
     BadRequestError,
     ClosedError,
@@ -32,7 +33,7 @@ FEWEST_SECONDS, MOST_SECONDS = 1.0, 10.0
 """How long a request for messages lasts."""
 HEARTBEAT_SECONDS = 2.0
 QUIET_SECONDS = 0.2
-"""Without a message: then the server is not about to deliver one."""
+"""Without a message, when the last one was the last there was: the server is not about to deliver one."""
 PAUSE_SECONDS = 1.0
 """Before another lane, when one has ended by an error."""
 
@@ -51,13 +52,13 @@ class Intake:
     max_payload_bytes: Callable[[], int]
     """What the server takes at most, which a new link may change."""
     _is_released: bool = False
-    _wanted: int | None = None
-    """How many messages at most; None: no limit."""
+    _wanted: int = 0
+    """How many messages at most."""
     _is_open: bool = True
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _lane: Lane | None = None
-    _blocks: int = 0
-    """How many have come."""
+    _newest: bytes = b""
+    """The reply subject of the last message."""
     _looking: asyncio.TimerHandle | None = None
     _largest_bytes: int = 0
 
@@ -65,7 +66,7 @@ class Intake:
     def is_pulling(self) -> bool:
         return self._lane is not None and not self._lane.is_over
 
-    def release(self, messages: int | None) -> None:
+    def release(self, messages: int) -> None:
         """Pull, so many messages at most."""
         self._look_no_more()
         self._is_released, self._wanted = True, messages
@@ -74,7 +75,7 @@ class Intake:
         self._changed.set()
 
     def rest(self) -> None:
-        """Ask for no more for now, and have nobody wait for what comes later."""
+        """Ask for no more for now, and leave to others what comes later."""
         self._look_no_more()
         self._is_released = False
         if self._lane is not None:
@@ -98,13 +99,13 @@ class Intake:
         if self._lane is not None:
             self._lane.stop()
 
-    def _look_whether_quiet(self, blocks: int = -1) -> None:
-        """Withdraw what is asked for, if nothing has come since there were so many blocks; else look again later."""
-        if self._blocks == blocks:
+    def _look_whether_quiet(self, newest: bytes | None = None) -> None:
+        """Withdraw what is asked for, if nothing has come since, nor anything is left to come; else look again."""
+        if self._newest == newest and not (newest and parse_token(newest).pending):
             self._drain()
         else:
             loop = asyncio.get_running_loop()
-            self._looking = loop.call_later(QUIET_SECONDS, self._look_whether_quiet, self._blocks)
+            self._looking = loop.call_later(QUIET_SECONDS, self._look_whether_quiet, self._newest)
 
     def _look_no_more(self) -> None:
         if self._looking is not None:
@@ -142,7 +143,7 @@ class Intake:
             self._lane = lane
             try:
                 async for block in lane:
-                    self._blocks += 1
+                    self._newest = block.replies[-1]
                     self.take(block)
             finally:
                 self._look_no_more()

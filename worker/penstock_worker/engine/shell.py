@@ -149,7 +149,7 @@ class Shell:
         else:
             self.intake.hold()
 
-    def _release(self, messages: int | None) -> None:
+    def _release(self, messages: int) -> None:
         self.reporter.standing.holds = ()
         self.intake.release(messages)
 

@@ -192,8 +192,8 @@ class HoldPull:
 class ReleasePull:
     """Pull. Nothing is pulled before the first of these. Told again when the number changes."""
 
-    messages: int | None = None
-    """So many at most, those that are on their way included; None: as many as there are."""
+    messages: int
+    """So many at most, those that are on their way included."""
 
 
 @dataclass(frozen=True, slots=True)

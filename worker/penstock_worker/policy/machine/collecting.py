@@ -110,29 +110,35 @@ def _collects_ahead(books: Books, now: float) -> bool:
     return books.pace.seconds_of(books.settings.batch.max_messages) <= SHORT_SECONDS
 
 
-def wanted(books: Books, now: float) -> int | None:
-    """Return how many messages are to be pulled at most: as many as free places take; None if more are of use."""
+def wanted(books: Books, now: float) -> int:
+    """Return how many messages are to be pulled at most: as many as there are places for.
+
+    More is never asked for. To withdraw what was asked for has a server deliver to nobody what it is about to.
+    """
+    in_flight = books.settings.batch.in_flight
+    left = _room(books, in_flight + BESIDE, books.blocks.messages, books.blocks.bytes)
     if _collects_ahead(books, now):
-        return None
-    limits, waiting = books.settings.batch, _waiting(books)
-    places = max(0, limits.in_flight - _taken_slots(books))
-    if sum(each.bytes for each in waiting) >= places * limits.max_bytes:
+        return left
+    waiting = _waiting(books)
+    messages, size_bytes = sum(each.messages for each in waiting), sum(each.bytes for each in waiting)
+    return min(left, _room(books, max(0, in_flight - _taken_slots(books)), messages, size_bytes))
+
+
+def _room(books: Books, places: int, messages: int, size_bytes: int) -> int:
+    """Return how many messages more so many places for batches take, beside those that are there."""
+    limits = books.settings.batch
+    if size_bytes >= places * limits.max_bytes:
         return 0
-    return max(0, places * limits.max_messages - sum(each.messages for each in waiting))
+    return max(0, places * limits.max_messages - messages)
 
 
 def hold_reasons(books: Books, now: float) -> tuple[HoldReason, ...]:
-    limits = books.settings.batch
-    places = limits.in_flight + BESIDE
-    messages, size_bytes = places * limits.max_messages, places * limits.max_bytes
     needs_message = _wants_probe(books) and not _waiting(books) and now >= books.circuit.probe_at
     reasons = {
         HoldReason.STARTING: not books.recall.has_read,
         HoldReason.DRIVER: not books.driver.is_ready or books.driver.is_ending,
         HoldReason.CIRCUIT: books.circuit.is_open and not needs_message,
-        HoldReason.FULL: books.blocks.messages >= messages
-        or books.blocks.bytes >= size_bytes
-        or wanted(books, now) == 0,
+        HoldReason.FULL: wanted(books, now) == 0,
         HoldReason.PAUSED: books.is_paused,
         HoldReason.RETIRING: books.is_retired,
         HoldReason.ENDING: books.ending is not None,
