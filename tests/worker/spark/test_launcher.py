@@ -12,7 +12,7 @@ import pytest
 from penstock_worker.spark.launcher import MOST_KEPT, SUFFIX, Launch, Launcher
 
 VARIABLES = {"PATH": os.environ["PATH"], "HOME": "/home/etl"}
-READS = "import sys; sys.stdin.read()"
+READS = "import sys; print(flush=True); sys.stdin.read()"
 SETTINGS = {"spark.driver.memory": "1g"}
 
 
@@ -21,7 +21,9 @@ def became() -> Iterator[int]:
     """A process that a launcher has become."""
     command = [sys.executable, "-c", READS, "--conf", "/var/one/spark.properties"]
     environment = {**VARIABLES, "PYTHONHASHSEED": "0", "SPARK_CONF_DIR": "/var/one/conf"}
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as process:
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # for a moment there is a process that Linux shows no words of
         yield process.pid
 
 
