@@ -1,6 +1,5 @@
 """The engine on a real server, with a driver of the test's at the other end: each message has its one final answer."""
 
-import asyncio
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -16,13 +15,11 @@ from penstock_worker.policy.settings import BatchSettings
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.nats.shared import SharedServers
-from tests.worker.engine.working import PATIENCE_SECONDS, PAUSE_SECONDS, SECOND, Scene, scene
+from tests.worker.engine.working import PATIENCE_SECONDS, SECOND, Scene, scene
 
 MANY = 2_500
 MOST = 20
 """Of a batch, where a test has its own."""
-WITHDRAWN_SECONDS = 5.0
-"""Within which a request is, that would last for ten."""
 LARGE = 5 << 20
 BAD = 7
 ACK_WAIT = 4 * SECOND
@@ -329,9 +326,7 @@ async def test_who_is_full_while_nothing_comes_leaves_to_others_what_comes_later
             await work.until(pending=0)
             await work.publish_many(3 * MOST)
             await work.until_status(lambda told: len(told["batches"]) == 2 and told["holds"] == ["full"])
-            async with asyncio.timeout(WITHDRAWN_SECONDS):
-                while (await work.info()).num_waiting:  # noqa: ASYNC110 - a server's doing
-                    await asyncio.sleep(PAUSE_SECONDS)
+            await work.until_withdrawn()
             held = (await work.info()).num_ack_pending
             await work.publish_many(MOST)
             await work.until(pending=MOST, ack_pending=held)

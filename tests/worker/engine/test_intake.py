@@ -12,15 +12,13 @@ from penstock_worker.engine.ground import look
 from penstock_worker.engine.intake import Intake
 from penstock_worker.policy.settings import BatchSettings
 from tests.testbed.nats.shared import SharedServers
-from tests.worker.engine.working import PATIENCE_SECONDS, PAUSE_SECONDS, Scene, scene
+from tests.worker.engine.working import Scene, scene
 
 AT_ONCE = 30
 """So many messages the server delivers, and no more before some are acknowledged."""
 ASKED = 2 * AT_ONCE
 LOOKS = 50
 QUIET_SECONDS = 0.002
-WITHDRAWN_SECONDS = 5.0
-"""Within which a request is, that would last for ten."""
 
 
 @dataclass
@@ -78,9 +76,7 @@ async def test_what_nothing_is_left_for_is_withdrawn(taking: Taking) -> None:
     taking.intake.release(ASKED)
     await taking.until_taken(AT_ONCE)
     taking.intake.rest()
-    async with asyncio.timeout(WITHDRAWN_SECONDS):
-        while await taking.requests():  # noqa: ASYNC110 - a server's doing
-            await asyncio.sleep(PAUSE_SECONDS)
+    await taking.work.until_withdrawn()
 
 
 async def test_who_wants_more_meanwhile_gets_it(taking: Taking) -> None:
@@ -91,5 +87,4 @@ async def test_who_wants_more_meanwhile_gets_it(taking: Taking) -> None:
     taking.intake.release(1)
     taking.work.js.consumer(taking.work.stream, "etl").lane().ack(taking.replies)
     await taking.work.publish_many(1)
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        await taking.until_taken(AT_ONCE + 1)
+    await taking.until_taken(AT_ONCE + 1)

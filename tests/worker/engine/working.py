@@ -33,6 +33,8 @@ from tests.worker.scripted_driver import Script, ScriptedDriver
 ROOT = Path(__file__).parents[3]
 PATIENCE_SECONDS = 60.0
 PAUSE_SECONDS = 0.02
+WITHDRAWN_SECONDS = 5.0
+"""Within which a request is, that would last for ten."""
 SECOND = 10**9
 CONSUMER = "etl"
 
@@ -180,6 +182,12 @@ class Scene:
                 has_heard = info.delivered.stream_sequence + info.num_pending >= last
                 if has_heard and (info.num_pending, info.num_ack_pending) == (pending, ack_pending):
                     return
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def until_withdrawn(self) -> None:
+        """Wait until no request for messages is open at the server, and no longer than one lasts by itself."""
+        async with asyncio.timeout(WITHDRAWN_SECONDS):
+            while (await self.info()).num_waiting:  # noqa: ASYNC110 - a server's doing
                 await asyncio.sleep(PAUSE_SECONDS)
 
 

@@ -71,7 +71,7 @@ class Engine:
         self.unwell_at = 0.0
         """When it last could not renew: it was frozen, or without a link."""
         self.pulls = False
-        self.wanted: int | None = None
+        self.wanted = 0
         """How many messages a pull may bring, while it pulls."""
         self.was_full = False
         """Then what is missing of a recalled batch may have had no chance to come in time."""
@@ -348,8 +348,7 @@ class Engine:
         if not self.is_alive or not self.pulls:
             return
         if self.link_is_up and self.world.now >= self.frozen_until:
-            most = self.options.max_messages * 2
-            for sequences in self.server.pull(most if self.wanted is None else min(most, self.wanted)):
+            for sequences in self.server.pull(min(self.options.max_messages * 2, self.wanted)):
                 if sequences:
                     self._deliver(sequences)
         self._pull_is_due = True

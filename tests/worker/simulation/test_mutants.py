@@ -233,16 +233,16 @@ def keeps_what_it_collected_though_it_is_to_leave(patch: Patch) -> None:
 
 
 def pulls_though_it_is_to_leave(patch: Patch) -> None:
-    def hold_reasons(books: Books, now: float) -> tuple[HoldReason, ...]:
+    def hold_reasons(books: Books, now: float, room: int) -> tuple[HoldReason, ...]:
         leaves = {HoldReason.RETIRING, HoldReason.DRIVER} if books.is_leaving else set()
-        return tuple(reason for reason in original(books, now) if reason not in leaves)
+        return tuple(reason for reason in original(books, now, room) if reason not in leaves)
 
     original = collecting.hold_reasons
     patch.setattr(collecting, "hold_reasons", hold_reasons)
 
 
 def collects_ahead_however_long_its_runs_take(patch: Patch) -> None:
-    patch.setattr(collecting, "wanted", lambda *_: None)
+    patch.setattr(collecting, "_collects_ahead", lambda *_: True)
 
 
 def is_never_reinstated(patch: Patch) -> None:

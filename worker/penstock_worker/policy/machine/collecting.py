@@ -132,13 +132,14 @@ def _room(books: Books, places: int, messages: int, size_bytes: int) -> int:
     return max(0, places * limits.max_messages - messages)
 
 
-def hold_reasons(books: Books, now: float) -> tuple[HoldReason, ...]:
+def hold_reasons(books: Books, now: float, room: int) -> tuple[HoldReason, ...]:
+    """Return why nothing is to be pulled; `room` is what is wanted otherwise."""
     needs_message = _wants_probe(books) and not _waiting(books) and now >= books.circuit.probe_at
     reasons = {
         HoldReason.STARTING: not books.recall.has_read,
         HoldReason.DRIVER: not books.driver.is_ready or books.driver.is_ending,
         HoldReason.CIRCUIT: books.circuit.is_open and not needs_message,
-        HoldReason.FULL: wanted(books, now) == 0,
+        HoldReason.FULL: room == 0,
         HoldReason.PAUSED: books.is_paused,
         HoldReason.RETIRING: books.is_retired,
         HoldReason.ENDING: books.ending is not None,

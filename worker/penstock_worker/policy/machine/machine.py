@@ -207,8 +207,9 @@ class Machine:
         return self.books.is_draining or bool(recall.read or recall.remembered)
 
     def _hold_or_pull(self, now: float) -> None:
-        reasons = collecting.hold_reasons(self.books, now)
-        pull = actions.HoldPull(reasons) if reasons else actions.ReleasePull(collecting.wanted(self.books, now))
+        room = collecting.wanted(self.books, now)
+        reasons = collecting.hold_reasons(self.books, now, room)
+        pull = actions.HoldPull(reasons) if reasons else actions.ReleasePull(room)
         if pull != self._pull:
             self._pull = pull
             self.books.out.append(pull)
