@@ -19,7 +19,7 @@ from bench.reconciling.penstock import CONNECTION, PENSTOCK
 from bench.reconciling.place import Place, place
 from penstock_jetstream import Connection, JetStream
 from penstock_operator.constants import API_VERSION
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 GROUPS = 200
 MILLICORES = 10
@@ -47,7 +47,7 @@ def declare(where: Place) -> None:
         items = [*objects[at : at + 100], code]
         manifest = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
         where.plane.kubectl("apply", f"--namespace={NAMESPACE}", "--filename=-", stdin=manifest)
-    wait_until(lambda: ready(where) == GROUPS, "all groups are ready", READY_SECONDS)
+    eventually(lambda: ready(where) == GROUPS, "all groups are ready", READY_SECONDS)
 
 
 def declared(name: str) -> list[dict[str, object]]:

@@ -26,7 +26,7 @@ from penstock_operator.local.embedded_nats import embedded_nats
 from penstock_operator.local.state import StateFolder
 from penstock_worker.spark.java import find_java
 from tests.testbed.run import ROOT
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 ROUNDS = 5
 ORDERS = 1000
@@ -88,7 +88,7 @@ def up(store: Path, folder: Path, environment: Mapping[str, str]) -> float:
     lake = folder / "lake"
     command = [PENSTOCK, "up", "-f", str(EXAMPLE), "--state", str(state.path), "--port", "0"]
     with began(command, {**environment, "LAKE": str(lake)}) as since:
-        wait_until(lambda: any((lake / "orders").glob("batch=*")), "the first batch", PATIENCE_SECONDS)
+        eventually(lambda: any((lake / "orders").glob("batch=*")), "the first batch", PATIENCE_SECONDS)
         return time.perf_counter() - since
 
 
@@ -99,7 +99,7 @@ def spark_alone(folder: Path, environment: Mapping[str, str]) -> float:
     script.write_text(SPARK_ALONE)
     java = {"JAVA_HOME": str(find_java(folder / "java").home)}
     with began([sys.executable, str(script), str(folder / "out"), str(ORDERS)], {**environment, **java}) as since:
-        wait_until((folder / "out" / "_SUCCESS").exists, "the file", PATIENCE_SECONDS)
+        eventually((folder / "out" / "_SUCCESS").exists, "the file", PATIENCE_SECONDS)
         return time.perf_counter() - since
 
 

@@ -34,7 +34,7 @@ from tests.testbed.certificates import Authority
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.cluster import Cluster, UserCluster, new_namespace
 from tests.testbed.kubernetes.images import write_archive
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tools.console import say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # the first test of a run starts the node
@@ -224,18 +224,18 @@ def told(name: str) -> str:
 def test_logs_of_all_containers_are_shown_and_followed_over_pods_that_come(
     there: Namespace, person: Path, worker: str
 ) -> None:
-    wait_until(
+    eventually(
         lambda: ran(person, "logs", "orders", "--driver", "--json").stdout != "", "the driver has said it", SECONDS
     )
     assert set(ran(person, "logs", "orders", "--driver", "--json").stdout.splitlines()) == {told(worker)}
     assert f"{worker} engine" in ran(person, "logs", "orders", "--engine").stdout
     with following(person, "logs", "orders", "--follow", "--driver", "--json") as (process, lines):
         start_worker(there, "orders-1")
-        wait_until(lambda: told("orders-1") in lines, "a worker that came is heard", SECONDS)
+        eventually(lambda: told("orders-1") in lines, "a worker that came is heard", SECONDS)
         process.send_signal(signal.SIGINT)
         assert process.wait(SECONDS) == 0
     previous = ("logs", "orders", "--previous", "--worker", worker, "--json")  # a kubelet keeps the last one alone
-    wait_until(lambda: ran(person, *previous).stdout == f"{told(worker)}\n", "the driver has started anew", SECONDS)
+    eventually(lambda: ran(person, *previous).stdout == f"{told(worker)}\n", "the driver has started anew", SECONDS)
     nobody = ran(person, "logs", "nobody")
     assert (nobody.returncode, nobody.stdout) == (0, "")
     assert nobody.stderr.startswith("No worker runs for QueueGroup nobody")

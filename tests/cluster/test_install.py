@@ -10,7 +10,7 @@ from penstock_operator.constants import API_VERSION
 from penstock_operator.resources import KINDS
 from tests.cluster.helm import PODS, Helm, leader
 from tests.testbed.kubernetes.access import Namespace
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tools.console import say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # each waits for several things, one after the other
@@ -55,7 +55,7 @@ def test_the_operator_becomes_ready_and_sees_what_is_declared(installed: Namespa
     installed.kubectl("create", "--filename=-", stdin=json.dumps(CONNECTION))
     say(f"$ kubectl get penstock\n{installed.kubectl('get', 'penstock')}")
     seen = f"Connection {installed.name}/nats was seen."
-    wait_until(lambda: seen in installed.kubectl("logs", "deployment/penstock"), "the Connection is seen", SECONDS)
+    eventually(lambda: seen in installed.kubectl("logs", "deployment/penstock"), "the Connection is seen", SECONDS)
 
 
 def test_the_clusters_own_roles_let_people_do_with_our_kinds_what_they_let_them_do_with_others(
@@ -67,7 +67,7 @@ def test_the_clusters_own_roles_let_people_do_with_our_kinds_what_they_let_them_
         return any(verb in rule["verbs"] for rule in ours)
 
     roles = ("view", "edit", "admin")
-    wait_until(lambda: all(may(role, "list") for role in roles), "they have taken up the chart's", SECONDS)
+    eventually(lambda: all(may(role, "list") for role in roles), "they have taken up the chart's", SECONDS)
     assert [may(role, "delete") for role in roles] == [False, True, True]
 
 
@@ -87,7 +87,7 @@ def test_another_replica_goes_on_when_the_leaders_pod_is_removed_by_force(instal
     wait_leader(installed, other_than=first)
     installed.kubectl("create", "--filename=-", stdin=json.dumps(CONNECTION))
     ready = '--output=jsonpath={.status.conditions[?(@.type=="Ready")].status}'
-    wait_until(
+    eventually(
         lambda: installed.kubectl("get", "connection/nats", ready) != "", "it says how the Connection stands", SECONDS
     )
 
@@ -100,7 +100,7 @@ def wait_leader(namespace: Namespace, other_than: str = "") -> str:
         found[:] = [leader(namespace)]
         return found[0] not in ("", other_than)
 
-    wait_until(leads, "a replica leads", SECONDS)
+    eventually(leads, "a replica leads", SECONDS)
     return found[0]
 
 

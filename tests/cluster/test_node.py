@@ -22,7 +22,7 @@ from tests.testbed.kubernetes.cluster import Cluster, UserCluster, new_namespace
 from tests.testbed.kubernetes.images import write_archive
 from tests.testbed.kubernetes.namespaces import KERNEL_SETTINGS
 from tests.testbed.kubernetes.node import Node
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tools.console import CannotContinueError
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # each starts a node, and waits for several things
@@ -137,7 +137,7 @@ def test_nothing_is_left_of_a_node_started_by_hand(ended_by: signal.Signals, pro
         assert _kept_by_the_machine() == kept, "where another node would find it, and take it for its own to remove"
         command.send_signal(ended_by)
         command.wait(PATIENCE_SECONDS)
-        wait_until(lambda: not _left(folder, interface), "nothing left of the node", seconds=PATIENCE_SECONDS)
+        eventually(lambda: not _left(folder, interface), "nothing left of the node", within=PATIENCE_SECONDS)
     assert (_kernel_settings(), _kept_by_the_machine()) == (settings, kept)
 
 

@@ -19,7 +19,7 @@ from tests.cluster.test_with_nats import CREATED, STREAMS, declare, declare_stre
 from tests.operator.chart.rendering import of_kind, render
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.requests import Requests
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tools.console import say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # three releases become ready, one after the other
@@ -86,14 +86,14 @@ def change(helm: Helm, namespace: Namespace, *arguments: str) -> None:
     """Have another release in the place of this one, and wait until it leads."""
     first = leader(namespace)
     helm(*arguments, *WAITING)
-    wait_until(lambda: leader(namespace) not in ("", first), "one of the new pods leads", SECONDS)
+    eventually(lambda: leader(namespace) not in ("", first), "one of the new pods leads", SECONDS)
 
 
 def declare_another(namespace: Namespace, requests: Requests, name: str) -> None:
     """Have something to do that is heard of: then all that came before it was heard of, too."""
     declare(namespace, "Stream", name, {"connectionRef": {"name": "nats"}, "subjects": [f"{name}.>"]})
     wait_ready(namespace)
-    wait_until(lambda: f"{CREATED}{name}" in writes(requests), "the server has told of it", SECONDS)
+    eventually(lambda: f"{CREATED}{name}" in writes(requests), "the server has told of it", SECONDS)
 
 
 def allow_what_this_operator_asks_for(namespace: Namespace) -> None:

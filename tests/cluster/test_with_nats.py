@@ -14,7 +14,7 @@ from tests.cluster.helm import CHART, WAITING, Helm, image_values, leader
 from tests.cluster.nats_pods import configs_of, created, forwarded, start_nats
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.requests import Requests
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # the first test of a run starts the node
 
@@ -62,7 +62,7 @@ def test_when_the_leaders_pod_is_killed_at_work_the_other_goes_on_and_nothing_is
 ) -> None:
     with forwarded(installed) as url, Requests(servers=[url]) as requests:
         declare_streams(installed)
-        wait_until(lambda: len(writes(requests)) > 0, "the first stream is made", SECONDS)
+        eventually(lambda: len(writes(requests)) > 0, "the first stream is made", SECONDS)
         first = leader(installed)
         installed.kubectl("delete", f"pod/{first}", "--force", "--grace-period=0")
         declare(installed, "Consumer", "etl", {"streamRef": {"name": STREAMS[-1]}})
@@ -70,7 +70,7 @@ def test_when_the_leaders_pod_is_killed_at_work_the_other_goes_on_and_nothing_is
         installed.kubectl("wait", "--for=condition=Ready", "consumer/etl", f"--timeout={SECONDS}s")
         assert leader(installed) not in ("", first)
         wanted = sorted([f"$JS.API.CONSUMER.CREATE.{STREAMS[-1]}.etl", *(f"{CREATED}{name}" for name in STREAMS)])
-        wait_until(lambda: len(writes(requests)) >= len(wanted), "the server has told of all", SECONDS)
+        eventually(lambda: len(writes(requests)) >= len(wanted), "the server has told of all", SECONDS)
         assert sorted(writes(requests)) == wanted
 
 
@@ -83,10 +83,10 @@ def test_an_upgrade_leaves_what_is_on_the_server_as_it_is(
     with forwarded(installed) as url, Requests(servers=[url]) as requests:
         values = [*image_values(operator_image), served, "--set=logFormat=text"]
         helm("upgrade", "penstock", CHART, *values, *WAITING)
-        wait_until(lambda: leader(installed) not in ("", first), "one of the new pods leads", SECONDS)
+        eventually(lambda: leader(installed) not in ("", first), "one of the new pods leads", SECONDS)
         declare(installed, "Stream", "more", {"connectionRef": {"name": "nats"}, "subjects": ["more.>"]})
         wait_ready(installed)
-        wait_until(lambda: bool(writes(requests)), "the server has told of it", SECONDS)
+        eventually(lambda: bool(writes(requests)), "the server has told of it", SECONDS)
         assert writes(requests) == [f"{CREATED}more"]
 
 

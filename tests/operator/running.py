@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.testbed import ports, run
 from tests.testbed.programs import Program
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 PENSTOCK = Path(sys.executable).parent / "penstock"
 START_SECONDS = 90  # seconds of imports, and many more where ten processes want the same core
@@ -39,18 +39,18 @@ class RunningOperator:
         return self._probe("/readyz")
 
     def wait_ready(self) -> None:
-        wait_until(lambda: self._says(200, "Ready"), "the operator is ready", NOTICE_SECONDS)
+        eventually(lambda: self._says(200, "Ready"), "the operator is ready", NOTICE_SECONDS)
 
     def wait_not_ready(self, sentence: str, seconds: float = NOTICE_SECONDS) -> None:
         """Wait until it is not ready for this reason; it must be alive nevertheless."""
-        wait_until(lambda: self._says(503, sentence), f"the operator is not ready: {sentence}", seconds)
+        eventually(lambda: self._says(503, sentence), f"the operator is not ready: {sentence}", seconds)
         alive: list[tuple[int, str] | None] = []
 
         def answers() -> bool:
             alive[:] = [self.alive()]
             return alive != [None]
 
-        wait_until(answers, "the operator says whether it is alive", NOTICE_SECONDS)
+        eventually(answers, "the operator says whether it is alive", NOTICE_SECONDS)
         assert alive == [(200, "Alive.\n")]
 
     def leads(self) -> bool:

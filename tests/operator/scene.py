@@ -1,25 +1,24 @@
 """A scene: a namespace, a NATS server, an operator that serves the one, and what people do with all of them.
 
-Knows kubectl and the server's own account of itself (its monitoring page), so that nothing of ours stands between a
-test and what is true. Called by tests of the operator at work.
+It reads the API server and the NATS server's monitoring page directly: no code of Penstock is between a test and the
+facts.
 """
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from penstock_operator.constants import API_VERSION
 from tests.operator.running import RunningOperator
 from tests.testbed.kubernetes.access import KubectlError, Namespace
+from tests.testbed.kubernetes.client import RefusedError
 from tests.testbed.nats.client import connection
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 SECONDS = 60  # what takes a tenth of a second takes longer on a busy machine
-BATCH = 250  # objects that one kubectl makes
 Object = dict[str, Any]
 
 
@@ -33,9 +32,7 @@ class Scene:
 
     def apply(self, kind: str, name: str, spec: Mapping[str, Any], **metadata: object) -> Object:
         """Declare an object as `kubectl apply` does, and return it."""
-        written = json.dumps(manifest(kind, name, spec, **metadata))
-        shown: Object = json.loads(self.namespace.kubectl("apply", "--filename=-", "--output=json", stdin=written))
-        return shown
+        return self.namespace.client.apply(manifest(kind, name, spec, **metadata))
 
     def connect(self, name: str = "nats", **spec: object) -> None:
         """Declare a Connection to the server."""
@@ -51,45 +48,32 @@ class Scene:
     def declare_consumer(self, called: str = "etl", /, stream: str = "orders", **spec: object) -> None:
         self.apply("Consumer", called, {"streamRef": {"name": stream}, **spec})
 
-    def create_all(self, manifests: Sequence[Mapping[str, Any]]) -> None:
-        document = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
-        self.namespace.kubectl("create", "--filename=-", stdin=json.dumps(document))
-
     def create_streams(self, count: int, **management: str) -> list[str]:
         """Declare as many Streams in memory at once, and return what they are."""
         names = [f"s{number}" for number in range(count)]
         spec = {"connectionRef": {"name": "nats"}, "storage": "Memory", "management": management}
-        manifests = [manifest("Stream", name, {**spec, "subjects": [name]}) for name in names]
-        with ThreadPoolExecutor() as side_by_side:  # each kubectl keeps to a rate of its own
-            list(side_by_side.map(self.create_all, [manifests[at : at + BATCH] for at in range(0, count, BATCH)]))
+        self.namespace.client.create(*(manifest("Stream", name, {**spec, "subjects": [name]}) for name in names))
         return [f"stream/{name}" for name in names]
 
-    def annotate(self, what: str, annotation: str) -> None:
-        self.namespace.kubectl("annotate", what, annotation, "--overwrite")
-
     def delete(self, what: str, *, wait: bool = True) -> None:
-        waiting = f"--timeout={SECONDS}s" if wait else "--wait=false"
-        self.namespace.kubectl("delete", what, waiting)
-
-    def delete_all_at_once(self, kind: str) -> None:
-        """Delete all objects of a kind by one request, as the end of a namespace does."""
-        path = f"/apis/{API_VERSION}/namespaces/{self.namespace.name}/{kind}"
-        self.namespace.kubectl("delete", f"--raw={path}")
+        if wait:
+            self.namespace.client.delete(what)
+        else:
+            self.namespace.client.begin_deletion(what)
 
     def secret(self, name: str, **data: str) -> None:
         """Put a Secret in place of what is there by that name."""
         manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}
-        self.namespace.kubectl("apply", "--filename=-", stdin=json.dumps(manifest))
+        self.namespace.client.apply(manifest)
 
     # What they see.
 
     def shown(self, what: str) -> Object:
         """Return an object, such as `stream/orders`."""
-        shown: Object = json.loads(self.namespace.kubectl("get", what, "--output=json"))
-        return shown
+        return self.namespace.client.get(what)
 
     def exists(self, what: str) -> bool:
-        return bool(self.namespace.kubectl("get", what, "--ignore-not-found", "--output=name"))
+        return self.namespace.client.find(what) is not None
 
     def conditions(self, what: str) -> dict[str, Object]:
         """Return an object's conditions by type, if they speak of its present spec."""
@@ -100,7 +84,7 @@ class Scene:
 
     def events(self, what: str) -> list[Object]:
         kind, name = what.split("/")
-        listed: list[Object] = json.loads(self.namespace.kubectl("get", "events", "--output=json"))["items"]
+        listed = self.namespace.client.list("events")
         about = [event for event in listed if event["involvedObject"]["name"] == name]
         return [event for event in about if event["involvedObject"]["kind"].lower() == kind]
 
@@ -120,7 +104,7 @@ class Scene:
             return said.get("status") == status and reason in (None, said.get("reason"))
 
         try:
-            wait_until(says, f"{what} is {type_}={status} {reason or ''}", seconds)
+            eventually(says, f"{what} is {type_}={status} {reason or ''}", seconds)
         except TimeoutError as late:
             late.add_note(f"{what} says: {self.shown(what).get('status')}")
             late.add_note(self.operator.program.log_tail())
@@ -135,11 +119,11 @@ class Scene:
             found[:] = [event for event in self.events(what) if event["reason"] == reason]
             return bool(found)
 
-        wait_until(told, f"an event {reason} about {what}", seconds)
+        eventually(told, f"an event {reason} about {what}", seconds)
         return found[0]
 
     def wait_gone(self, what: str, seconds: float = SECONDS) -> None:
-        wait_until(lambda: not self.exists(what), f"{what} is gone", seconds)
+        eventually(lambda: not self.exists(what), f"{what} is gone", seconds)
 
     # What is on the server.
 
@@ -157,7 +141,7 @@ class Scene:
 
     def ready(self, kind: str) -> int:
         """Return how many objects of a kind are said to be ready."""
-        listed: list[Object] = json.loads(self.namespace.kubectl("get", kind, "--output=json"))["items"]
+        listed = self.namespace.client.list(kind)
         conditions = [each.get("status", {}).get("conditions", []) for each in listed]
         return sum(said["type"] == "Ready" and said["status"] == "True" for each in conditions for said in each)
 
@@ -191,7 +175,7 @@ class Scene:
         return total
 
     def wait(self, condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
-        wait_until(condition, what, seconds)
+        eventually(condition, what, seconds)
 
 
 def manifest(kind: str, name: str, spec: Mapping[str, Any], **metadata: object) -> Object:
@@ -202,6 +186,6 @@ def may_not(action: Callable[[], object]) -> str:
     """Do what the API server is to refuse, and return why it does."""
     try:
         action()
-    except KubectlError as refusal:
+    except (KubectlError, RefusedError) as refusal:
         return str(refusal)
     raise AssertionError("it was not refused")

@@ -13,7 +13,7 @@ from tests.operator.forgetful import forgetful
 from tests.operator.running import START_SECONDS, RunningOperator, running_operator
 from tests.testbed.kubernetes.access import Access, Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 SEEN_SECONDS = 60  # a moment, on a machine that does other things too
 STOP_SECONDS = 30  # likewise, and what a pod is given
@@ -59,7 +59,7 @@ def test_it_is_not_ready_while_the_api_server_is_killed_and_ready_again_after(ow
         own_control_plane.start_api_server()
         operator.wait_ready()
         own_control_plane.kubectl("create", "--filename=-", stdin=CONNECTION)
-        wait_until(lambda: sees(operator, "default/nats was seen"), "the watch works again", SEEN_SECONDS)
+        eventually(lambda: sees(operator, "default/nats was seen"), "the watch works again", SEEN_SECONDS)
 
 
 def test_it_is_not_ready_while_the_api_server_is_frozen_and_ready_again_after(own_control_plane: ControlPlane) -> None:
@@ -86,7 +86,7 @@ def test_what_is_listed_is_watched_though_the_api_server_did_not_tell_of_it_at_f
     with forgetful(penstock_namespace.cluster) as kubeconfig, running_operator(kubeconfig) as operator:
         operator.wait_ready()
         penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
-        wait_until(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "the watch works", SEEN_SECONDS)
+        eventually(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "the watch works", SEEN_SECONDS)
 
 
 def test_it_ends_with_a_code_when_what_it_watches_is_taken_away(own_control_plane: ControlPlane) -> None:
@@ -133,9 +133,9 @@ def test_it_sees_connections_and_leaves_no_trace_on_them(penstock_namespace: Nam
         operator.wait_ready()
         penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
         name = f"{penstock_namespace.name}/nats"
-        wait_until(lambda: sees(operator, f"Connection {name} was seen."), "it is seen", SEEN_SECONDS)
+        eventually(lambda: sees(operator, f"Connection {name} was seen."), "it is seen", SEEN_SECONDS)
         penstock_namespace.kubectl("delete", "connection/nats", f"--timeout={SEEN_SECONDS}s")
-        wait_until(lambda: sees(operator, f"Connection {name} is gone."), "it is seen to be gone", SEEN_SECONDS)
+        eventually(lambda: sees(operator, f"Connection {name} is gone."), "it is seen to be gone", SEEN_SECONDS)
 
 
 def test_it_serves_only_the_namespaces_that_it_was_given(penstock_plane: Access, penstock_namespace: Namespace) -> None:
@@ -145,7 +145,7 @@ def test_it_serves_only_the_namespaces_that_it_was_given(penstock_plane: Access,
         operator.wait_ready()
         penstock_plane.kubectl("create", "--namespace", other, "--filename=-", stdin=CONNECTION)
         penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
-        wait_until(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "its own is seen", SEEN_SECONDS)
+        eventually(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "its own is seen", SEEN_SECONDS)
         assert not sees(operator, other)
 
 

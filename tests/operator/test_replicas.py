@@ -20,7 +20,7 @@ from penstock_operator.resources import KINDS
 from tests.operator.running import RunningOperator, running_operator
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.relay import Relay
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 DURATION_SECONDS = 15
 """As by default: nobody loses such a Lease because the machine is busy."""
@@ -47,15 +47,15 @@ def duration_seconds() -> int:
 @pytest.fixture
 def leader(penstock_namespace: Namespace, duration_seconds: int) -> Iterator[RunningOperator]:
     with replica(penstock_namespace, duration_seconds=duration_seconds) as first:
-        wait_until(first.leads, "the first leads", START_SECONDS)
+        eventually(first.leads, "the first leads", START_SECONDS)
         yield first
 
 
 @pytest.fixture
 def other(penstock_namespace: Namespace, leader: RunningOperator, duration_seconds: int) -> Iterator[RunningOperator]:
     with replica(penstock_namespace, duration_seconds=duration_seconds) as second:
-        wait_until(second.stands_by, "the second stands by", START_SECONDS)
-        wait_until(leader.leads, "the first still leads", START_SECONDS)
+        eventually(second.stands_by, "the second stands by", START_SECONDS)
+        eventually(leader.leads, "the first still leads", START_SECONDS)
         yield second
 
 
@@ -73,7 +73,7 @@ def metric(operator: RunningOperator, name: str, **labels: str) -> float:
 
 def moment(operator: RunningOperator, words: str) -> datetime:
     """Return when an operator said this for the last time; it may be about to say it for the first."""
-    wait_until(lambda: bool(said(operator, words)), f"it says {words}", START_SECONDS)
+    eventually(lambda: bool(said(operator, words)), f"it says {words}", START_SECONDS)
     return datetime.fromisoformat(said(operator, words)[-1])
 
 
@@ -87,7 +87,7 @@ def test_both_are_ready_and_one_leads(
 ) -> None:
     lease = json.loads(penstock_namespace.kubectl("get", "lease/penstock", "--output=json"))["spec"]
     stands_by = f"It stands by: {lease['holderIdentity']} leads."
-    wait_until(lambda: stands_by in str(other.ready()), "the second says who leads", START_SECONDS)
+    eventually(lambda: stands_by in str(other.ready()), "the second says who leads", START_SECONDS)
     assert lease["leaseDurationSeconds"] == DURATION_SECONDS
     assert not [line for line in (*leader.logged(), *other.logged()) if line["level"] != "info"]
     assert metric(leader, "penstock_leader") == 1
@@ -101,7 +101,7 @@ def test_the_other_leads_at_once_when_the_leader_is_told_to_end(
 ) -> None:
     leader.program.send(signal.SIGTERM)
     assert leader.program.wait_ended(START_SECONDS) == 0
-    wait_until(other.leads, "the other leads", START_SECONDS)
+    eventually(other.leads, "the other leads", START_SECONDS)
     passed = moment(other, "This replica leads:") - moment(leader, "leads no longer")
     assert 0 <= passed.total_seconds() < SOON_SECONDS
     assert said(leader, "was released")
@@ -112,7 +112,7 @@ def test_the_other_leads_when_the_lease_of_a_leader_that_was_killed_has_run_out(
     leader: RunningOperator, other: RunningOperator
 ) -> None:
     leader.program.kill()
-    wait_until(other.leads, "the other leads", START_SECONDS)
+    eventually(other.leads, "the other leads", START_SECONDS)
 
 
 @short
@@ -120,9 +120,9 @@ def test_one_that_stood_still_for_too_long_finds_that_another_leads(
     leader: RunningOperator, other: RunningOperator
 ) -> None:
     with leader.program.frozen():
-        wait_until(other.leads, "the other leads", START_SECONDS)
-    wait_until(leader.stands_by, "the first stands by", START_SECONDS)
-    wait_until(other.leads, "the other still leads", START_SECONDS)
+        eventually(other.leads, "the other leads", START_SECONDS)
+    eventually(leader.stands_by, "the first stands by", START_SECONDS)
+    eventually(other.leads, "the other still leads", START_SECONDS)
     assert moment(leader, "leads no longer") > moment(other, "This replica leads:")
 
 
@@ -134,16 +134,16 @@ def test_one_that_is_cut_off_leads_no_longer_before_the_other_begins(
         relayed(penstock_namespace, kubeconfig) as relay,
         replica(penstock_namespace, kubeconfig) as first,
     ):
-        wait_until(first.leads, "the first leads", START_SECONDS)
+        eventually(first.leads, "the first leads", START_SECONDS)
         with replica(penstock_namespace) as second:
-            wait_until(second.stands_by, "the second stands by", START_SECONDS)
+            eventually(second.stands_by, "the second stands by", START_SECONDS)
             relay.half_open()
-            wait_until(second.leads, "the second leads", START_SECONDS)
+            eventually(second.leads, "the second leads", START_SECONDS)
             passed = moment(second, "This replica leads:") - moment(first, "leads no longer")
             assert passed.total_seconds() > 0
             relay.heal()
-            wait_until(first.stands_by, "the first stands by", START_SECONDS)
-            wait_until(second.leads, "the second still leads", START_SECONDS)
+            eventually(first.stands_by, "the first stands by", START_SECONDS)
+            eventually(second.leads, "the second still leads", START_SECONDS)
 
 
 def test_a_lease_that_may_not_be_read_is_said_in_a_sentence(penstock_namespace: Namespace) -> None:

@@ -18,7 +18,7 @@ from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.relay import Relay
 from tests.testbed.nats.requests import Requests
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 UPDATE = "$JS.API.STREAM.UPDATE.orders"
 OURS = "penstock operator"
@@ -61,7 +61,7 @@ class Story(Scene):
                 self.ask("STREAM.UPDATE.orders", **config, description=f"edit {next(self.edits)}")
             return done()
 
-        wait_until(edited_and_done, what, START_SECONDS)
+        eventually(edited_and_done, what, START_SECONDS)
 
     def edit_until_corrected(self, writers: Writers, *, by: int) -> None:
         """Edit until this many connections have corrected it, the last of them a few times more than now."""
@@ -105,7 +105,7 @@ def test_a_leader_that_lost_the_lead_and_does_not_know_it_writes_no_more(
         relayed(penstock_namespace, kubeconfig) as relay,
         replica(penstock_namespace, kubeconfig, LEASE_SECONDS) as first,
     ):
-        wait_until(first.leads, "the first leads", START_SECONDS)
+        eventually(first.leads, "the first leads", START_SECONDS)
         story = Story(penstock_namespace, start_nats(), first)
         story.begin()
         with (
@@ -113,7 +113,7 @@ def test_a_leader_that_lost_the_lead_and_does_not_know_it_writes_no_more(
             replica(penstock_namespace, duration_seconds=LEASE_SECONDS) as second,
         ):
             story.edit_until_corrected(writers, by=1)
-            wait_until(second.stands_by, "the second stands by", START_SECONDS)
+            eventually(second.stands_by, "the second stands by", START_SECONDS)
             with lose(relay, first):
                 story.edit_until_corrected(writers, by=2)
             story.edit_until(first.stands_by, "the first stands by")
@@ -127,11 +127,11 @@ def test_a_leader_that_is_killed_in_the_middle_of_its_work_is_replaced(
     penstock_namespace: Namespace, start_nats: StartNats
 ) -> None:
     with replica(penstock_namespace, duration_seconds=LEASE_SECONDS) as first:
-        wait_until(first.leads, "the first leads", START_SECONDS)
+        eventually(first.leads, "the first leads", START_SECONDS)
         story = Story(penstock_namespace, start_nats(), first)
         story.begin()
         with replica(penstock_namespace, duration_seconds=LEASE_SECONDS) as second:
-            wait_until(second.stands_by, "the second stands by", START_SECONDS)
+            eventually(second.stands_by, "the second stands by", START_SECONDS)
             for number in range(ENOUGH):
                 story.declare_stream(f"stream-{number}")
             first.program.kill()

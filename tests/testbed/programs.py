@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.testbed import reaper, run
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 STOP_SECONDS = 60
 LOG_LINES_SHOWN = 40
@@ -92,7 +92,7 @@ class Program:
             return not self.is_running or is_ready()
 
         with contextlib.suppress(TimeoutError):
-            wait_until(ready_or_dead, f"{self.name} ready", seconds)
+            eventually(ready_or_dead, f"{self.name} ready", seconds)
             if self.is_running:
                 return
         ended = "is not ready" if self.is_running else self.how_it_ended()
@@ -138,7 +138,7 @@ class Program:
 
     def wait_ended(self, seconds: float) -> int:
         """Wait until it ends by itself, or of a signal that it was sent, and return its exit code."""
-        wait_until(lambda: not self.is_running, f"{self.name} ends", seconds)
+        eventually(lambda: not self.is_running, f"{self.name} ends", seconds)
         self._forget()
         return self._process.wait() if self._process is not None else 0
 

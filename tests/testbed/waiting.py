@@ -1,15 +1,68 @@
-"""Waiting for something real to become true: a deadline, a reason, and no fixed sleeps."""
+"""The one way that tests wait: poll a condition until it holds. The deadline only catches what hangs."""
 
+import asyncio
+import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 PAUSE_SECONDS = 0.02
+WITHIN_SECONDS = 60
+"""Far more than anything takes on a machine that is busy with other work."""
 
 
-def wait_until(condition: Callable[[], bool], what: str, seconds: float) -> None:
-    """Return as soon as the condition holds; past the deadline, fail with what was waited for."""
-    deadline = time.monotonic() + seconds
-    while not condition():
+def eventually(
+    condition: Callable[[], T | None],
+    what: str,
+    within: float = WITHIN_SECONDS,
+    *,
+    not_yet: tuple[type[Exception], ...] = (),
+) -> T:
+    """Return the condition's first true value. Exceptions in `not_yet` count as false.
+
+    After the deadline, raise TimeoutError with what was waited for and the last such exception.
+    """
+    deadline = time.monotonic() + within
+    last: Exception | None = None
+    while True:
+        try:
+            if value := condition():
+                return value
+        except not_yet as problem:
+            last = problem
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{what}: not within {seconds:g} s")
+            raise TimeoutError(_too_late(what, within, last)) from last
         time.sleep(PAUSE_SECONDS)
+
+
+async def eventually_async(
+    condition: Callable[[], Awaitable[T | None] | T | None],
+    what: str,
+    within: float = WITHIN_SECONDS,
+    *,
+    not_yet: tuple[type[Exception], ...] = (),
+) -> T:
+    """Do what `eventually` does in an event loop; the condition may be a coroutine function."""
+    last: Exception | None = None
+    limit = asyncio.timeout(within)
+    try:
+        async with limit:
+            while True:
+                try:
+                    answer = condition()
+                    value = await answer if inspect.isawaitable(answer) else answer
+                    if value:
+                        return value
+                except not_yet as problem:
+                    last = problem
+                await asyncio.sleep(PAUSE_SECONDS)
+    except TimeoutError as late:
+        if not limit.expired():
+            raise
+        raise TimeoutError(_too_late(what, within, last)) from (last or late)
+
+
+def _too_late(what: str, within: float, last: Exception | None) -> str:
+    return f"{what}: not within {within:g} s{f'; last: {last}' if last else ''}"

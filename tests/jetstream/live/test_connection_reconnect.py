@@ -20,7 +20,7 @@ from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartNatsCluster, StartRelay
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 DEAD_PEER_SECONDS = 10
 PATIENT = replace(QUICK, ping_interval_seconds=60)
@@ -304,7 +304,7 @@ async def test_opening_can_be_interrupted(nats_server: NatsServer, start_relay: 
     relay.half_open()
     connection = Connection(relay.url)
     opening = asyncio.create_task(connection.open())
-    await asyncio.to_thread(wait_until, lambda: relay.connections() > 0, "a connection through the relay", 10)
+    await asyncio.to_thread(eventually, lambda: relay.connections() > 0, "a connection through the relay", 10)
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening

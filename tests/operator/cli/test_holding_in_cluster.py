@@ -11,7 +11,7 @@ from tests.operator.cli.commands import Declared, Outcome, Run, ask, penstock_as
 from tests.operator.cli.groups import declare
 from tests.testbed.kubernetes.access import Access, Namespace
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 GROUP = "queuegroup/orders"
 SECONDS = 60
@@ -131,7 +131,7 @@ def test_a_restart_is_written_down_for_the_operator(run: Run, there: Namespace) 
         run("restart", "orders")
         return bool(found(there)["metadata"]["annotations"]["penstock.dev/restart"] != annotation)
 
-    wait_until(changes, "a restart at a later second says something else", SECONDS)
+    eventually(changes, "a restart at a later second says something else", SECONDS)
 
 
 def test_who_may_only_look_is_told_which_right_is_missing(there: Namespace, penstock_plane: Access) -> None:

@@ -16,7 +16,7 @@ from tests.operator.running import running_operator
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 
 def set_status(namespace: Namespace, kind: str, name: str, **status: Any) -> None:  # noqa: ANN401 - a status
@@ -193,7 +193,7 @@ def test_the_operator_does_what_is_applied_and_then_no_plan_has_anything_to_do(
         assert run("apply", *in_cluster).stdout.splitlines()[-1] == "2 unchanged"
         declared.stream("orders", name=fresh_name, storage="Memory")
         in_short = ("apply", *in_cluster, "--timeout", "1")
-        wait_until(lambda: "refused" in run(*in_short).stdout, "the operator has looked at it", 60)
+        eventually(lambda: "refused" in run(*in_short).stdout, "the operator has looked at it", 60)
         assert run(*in_short).returncode == 1
 
 
@@ -245,7 +245,7 @@ def test_doctor_tells_whether_pods_can_be_made_of_a_group(
     assert f"The account {penstock_namespace.name}/spark may not do" in executors["sentence"]
     group("create", "role", "spark", "--verb=create,get,list,watch,delete", "--resource=pods")
     group("create", "rolebinding", "spark", "--role=spark", f"--serviceaccount={penstock_namespace.name}:spark")
-    wait_until(lambda: findings(run)["executors"]["verdict"] == "good", "the account has its rights", 60)
+    eventually(lambda: findings(run)["executors"]["verdict"] == "good", "the account has its rights", 60)
 
 
 def test_a_definition_of_another_version_is_told_from_ours() -> None:

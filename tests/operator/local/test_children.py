@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from penstock_operator.local.children import WORKER, Child, Guard, Kept
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 PATIENCE_SECONDS = 60
 SLEEP = (sys.executable, "-c", "import time; time.sleep(3600)")
@@ -53,14 +53,14 @@ def test_a_guardian_that_is_killed_is_replaced_and_ends_all_that_was_noted(tmp_p
         guardian, first = map(int, owner.stdout.readline().split())
         killed = psutil.Process(guardian)
         killed.kill()
-        wait_until(lambda: gone(guardian), "the guardian has ended", PATIENCE_SECONDS)
+        eventually(lambda: gone(guardian), "the guardian has ended", PATIENCE_SECONDS)
         owner.stdin.write("\n")
         owner.stdin.flush()
         second, other = map(int, owner.stdout.readline().split())
         assert other != guardian
         assert not gone(first)
         owner.kill()
-    wait_until(lambda: gone(first) and gone(second) and gone(other), "all have ended", PATIENCE_SECONDS)
+    eventually(lambda: gone(first) and gone(second) and gone(other), "all have ended", PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -109,6 +109,6 @@ async def test_what_does_not_end_when_it_is_told_to_is_killed(make: Make, lock: 
         kept, _ = make(sys.executable, "-c", stubborn, guard=guard)
         running = asyncio.create_task(kept.run())
         is_ready = partial(said, kept.child.log, "ready")
-        await asyncio.to_thread(wait_until, is_ready, "it is ready", PATIENCE_SECONDS)
+        await asyncio.to_thread(eventually, is_ready, "it is ready", PATIENCE_SECONDS)
         await kept.end(0.1)
         assert await running == -9

@@ -16,7 +16,7 @@ from penstock_operator.resources.management import RECREATE_ANNOTATION
 from tests.operator.resources.judge import Judge, RefusedError
 from tests.operator.resources.test_rules import BY_NAME, ROWS, changes
 from tests.testbed.kubernetes.access import Access
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 RECREATE = {"management": {"immutableChange": "Recreate"}}
 IN_FORCE_SECONDS = 60
@@ -61,7 +61,7 @@ def wait_in_force(judge: Judge, kind: Kind) -> None:
             return True
         return False
 
-    wait_until(is_refused, f"the policy of {kind.name} is in force", IN_FORCE_SECONDS)
+    eventually(is_refused, f"the policy of {kind.name} is in force", IN_FORCE_SECONDS)
 
 
 def allowing(generation: int) -> Mapping[str, str]:

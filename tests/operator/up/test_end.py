@@ -12,7 +12,7 @@ import pytest
 
 from tests.operator.up.upping import CODE, PATIENCE_SECONDS, QUICK, Up
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
 PENDING = 7
@@ -34,7 +34,7 @@ WAITS = CODE.format(mark="first").replace(
 
 
 def ended(up: Up) -> None:
-    wait_until(lambda: not up.processes(""), "all that it started has ended", PATIENCE_SECONDS)
+    eventually(lambda: not up.processes(""), "all that it started has ended", PATIENCE_SECONDS)
 
 
 def test_a_killed_home_leaves_nothing_behind_and_another_goes_on_with_its_data() -> None:
@@ -49,7 +49,7 @@ def test_a_killed_home_leaves_nothing_behind_and_another_goes_on_with_its_data()
     up.publish(*range(PENDING))
     up.wait_rows(range(PENDING))
     assert up.down().returncode == 0
-    wait_until(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
+    eventually(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
     ended(up)
     assert up.down("--delete", "--yes").returncode == 0
     assert not up.state.path.exists()
@@ -65,7 +65,7 @@ def test_a_second_ctrl_c_ends_everything_at_once() -> None:
     up.program.send(signal.SIGINT)
     up.wait_said("Ctrl-C once more")
     up.program.send(signal.SIGINT)
-    wait_until(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
+    eventually(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
     ended(up)
 
 
@@ -82,7 +82,7 @@ def test_a_terminal_that_is_closed_ends_everything_in_order_however_often_that_i
     up.wait_said("Stopping: workers finish what they hold.")
     up.program.send(signal.SIGHUP)
     up.lake.with_suffix(".go").touch()
-    wait_until(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
+    eventually(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
     assert up.program.how_it_ended() == "ended with code 0"
     assert [number for number, _ in up.rows()] == [1]
     ended(up)

@@ -22,7 +22,7 @@ from penstock_operator.local.state import HomeRecord, StateFolder
 from tests.testbed import run
 from tests.testbed.processes import words
 from tests.testbed.programs import Program
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 200
@@ -122,7 +122,7 @@ class Up:
     def interrupt(self) -> int:
         """Press Ctrl-C, and return the exit code."""
         self.program.send(signal.SIGINT)
-        wait_until(lambda: not self.program.is_running, "it ends", PATIENCE_SECONDS)
+        eventually(lambda: not self.program.is_running, "it ends", PATIENCE_SECONDS)
         return int(self.program.how_it_ended().removeprefix("ended with code "))
 
     def stop(self) -> None:
@@ -150,7 +150,7 @@ class Up:
         self.wait(lambda: self.said().count(what) >= times, f"it says {what!r}")
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
-        wait_until(lambda: not self.program.is_running or condition(), what, PATIENCE_SECONDS)
+        eventually(lambda: not self.program.is_running or condition(), what, PATIENCE_SECONDS)
         assert self.program.is_running, self.said()
 
     # Its processes

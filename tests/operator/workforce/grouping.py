@@ -1,6 +1,5 @@
-"""Queue groups in a scene: declared, and what the API server has for them. Knows kubectl."""
+"""Queue groups in a scene: declared, and what the API server has for them."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,15 +13,14 @@ class GroupScene(Scene):
     def code(self, name: str, text: str) -> None:
         """Put a ConfigMap with code in place of what is there by that name."""
         manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"etl.py": text}}
-        self.namespace.kubectl("apply", "--filename=-", stdin=json.dumps(manifest))
+        self.namespace.client.apply(manifest)
 
     def declare_group(self, called: str = GROUP, /, **spec: object) -> None:
         handler = {"entrypoint": "etl:process", "configMapRef": {"name": "etl-code"}}
         self.apply("QueueGroup", called, {"consumerRef": {"name": "etl"}, "handler": handler, **spec})
 
     def deployment(self, name: str = GROUP) -> Object | None:
-        text = self.namespace.kubectl("get", f"deployment/{name}", "--ignore-not-found", "--output=json")
-        return json.loads(text) if text else None
+        return self.namespace.client.find(f"deployment/{name}")
 
     def wait_deployment(self, name: str = GROUP) -> Object:
         self.wait(lambda: self.deployment(name) is not None, f"there is a Deployment {name}")

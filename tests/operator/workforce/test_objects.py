@@ -1,6 +1,5 @@
 """What the API server is made to have for a queue group, and that it stays so: applied, corrected, left alone."""
 
-import json
 from functools import partial
 from typing import Any
 
@@ -64,7 +63,7 @@ def test_a_field_that_is_taken_out_of_the_template_goes(scene: GroupScene) -> No
 def test_what_somebody_changed_is_changed_back(scene: GroupScene) -> None:
     scene.declare_group()
     scene.wait_condition(f"queuegroup/{GROUP}", "Scaling", "True")
-    scene.namespace.kubectl("scale", f"deployment/{GROUP}", "--replicas=7")
+    scene.namespace.client.scale(f"deployment/{GROUP}", 7)
     scene.wait_replicas(0)
     scene.namespace.kubectl("set", "image", f"deployment/{GROUP}", "driver=example/other")
     scene.wait(lambda: scene.template()["spec"]["containers"][0]["image"] == "example/worker:1", "the image is back")
@@ -89,7 +88,7 @@ def test_a_deployment_of_somebody_else_is_left_alone(scene: GroupScene) -> None:
 def test_with_mode_external_whoever_scales_the_group_scales_its_workers(scene: GroupScene) -> None:
     scene.declare_group(scaling={"mode": "External"}, replicas=1)
     scene.wait_replicas(1)
-    scene.namespace.kubectl("scale", f"queuegroup/{GROUP}", "--replicas=3")
+    scene.namespace.client.scale(f"queuegroup/{GROUP}", 3)
     scene.wait_replicas(3)
     assert scene.status()["selector"] == f"penstock.dev/queue-group={GROUP}"
 
@@ -104,7 +103,7 @@ def test_a_suspended_group_has_no_workers_whatever_waits(scene: GroupScene) -> N
 
 
 def test_a_group_waits_for_its_code(scene: GroupScene) -> None:
-    scene.namespace.kubectl("delete", "configmap/etl-code")
+    scene.namespace.client.delete("configmap/etl-code")
     scene.declare_group()
     scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "CodeNotFound")
     assert scene.deployment() is None
@@ -120,7 +119,7 @@ def test_nobody_is_warned_of_what_is_being_made(scene: GroupScene) -> None:
         "Consumer": {"streamRef": {"name": "bills"}},
         "QueueGroup": {"consumerRef": {"name": "bills"}, "handler": handler},
     }
-    scene.create_all([manifest(kind, "bills", spec) for kind, spec in specs.items()])
+    scene.namespace.client.create(*(manifest(kind, "bills", spec) for kind, spec in specs.items()))
     scene.wait_condition("queuegroup/bills", "Ready", "True")
     scene.wait_event("queuegroup/bills", "ScaledToZero")
     warned = [event["reason"] for event in scene.events("queuegroup/bills") if event["type"] == "Warning"]
@@ -158,8 +157,8 @@ def test_nothing_is_written_while_nothing_changes(scene: GroupScene) -> None:
     scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True")
 
     def versions() -> dict[str, str]:
-        kinds = "queuegroups,deployments,networkpolicies,poddisruptionbudgets,consumers,events"
-        listed = json.loads(scene.namespace.kubectl("get", kinds, "--output=json"))["items"]
+        kinds = ("queuegroups", "deployments", "networkpolicies", "poddisruptionbudgets", "consumers", "events")
+        listed = scene.namespace.client.list(*kinds)
         return {each["metadata"]["uid"]: each["metadata"]["resourceVersion"] for each in listed}
 
     scene.wait(lambda: scene.status().get("pending") == 0, "the status shows that nothing is pending")

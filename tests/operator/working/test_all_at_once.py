@@ -4,7 +4,7 @@ from tests.operator.scene import Scene
 from tests.testbed.nats.authentication import user_and_password
 from tests.testbed.nats.fixtures import StartNats
 
-ALL = "connections,streams,consumers,secrets"
+ALL = ("connections", "streams", "consumers", "secrets")
 
 
 def test_a_connection_and_its_secret_deleted_with_the_rest_are_used_to_the_end(
@@ -19,7 +19,7 @@ def test_a_connection_and_its_secret_deleted_with_the_rest_are_used_to_the_end(
     scene.declare_consumer(management={"deletion": "Delete"})
     scene.wait_ready("connection/nats", "stream/orders", "consumer/etl")
     scene.wait(lambda: bool(scene.shown("connection/nats")["metadata"].get("finalizers")), "the Connection is held")
-    scene.namespace.kubectl("delete", ALL, "--all", "--timeout=60s")
+    scene.namespace.client.delete_all(*ALL)
     assert scene.stream() is None
 
 
@@ -27,7 +27,7 @@ def test_a_connection_that_nobody_needs_is_let_go_with_its_server_away(scene: Sc
     scene.declare_stream()
     scene.wait_ready("stream/orders")
     scene.server.kill()
-    scene.namespace.kubectl("delete", ALL, "--all", "--timeout=60s")
+    scene.namespace.client.delete_all(*ALL)
     assert not scene.shown("connections")["items"]
 
 

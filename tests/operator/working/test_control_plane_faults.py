@@ -38,9 +38,7 @@ def plane() -> Iterator[ControlPlane]:
 @pytest.fixture
 def shop(plane: ControlPlane) -> Namespace:
     """A namespace of the test's own."""
-    name = f"shop-{uuid.uuid4().hex[:8]}"
-    plane.kubectl("create", "namespace", name)
-    return Namespace(plane, name)
+    return Namespace.create(plane, f"shop-{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture
@@ -66,10 +64,10 @@ def test_an_api_server_that_is_killed_in_the_middle_of_the_work_changes_nothing_
     kill_and_start(plane)
     scene.wait(lambda: scene.ready("streams") == MANY, "all are ready", SECONDS)
     assert len(scene.streams()) == MANY
-    scene.namespace.kubectl("delete", "streams", "--all", "--wait=false")
+    scene.namespace.client.begin_deletion_of_all("streams")
     scene.wait(lambda: len(scene.streams()) < MANY, "the end has begun", SECONDS)
     kill_and_start(plane)
-    scene.wait(lambda: not scene.shown("streams")["items"], "all are gone", SECONDS)
+    scene.wait(lambda: not scene.namespace.client.list("streams"), "all are gone", SECONDS)
     assert scene.streams() == []
     assert scene.operator.program.is_running
 
@@ -87,7 +85,7 @@ def test_a_kind_that_is_deleted_and_made_again_finds_on_the_server_what_was_to_s
     scene.declare_consumer()
     scene.wait_ready("stream/orders", "stream/drafts", "consumer/etl")
     scene.publish("orders.1", b"one")
-    plane.kubectl("delete", "crd/streams.penstock.dev", f"--timeout={SECONDS}s")
+    plane.client.delete("crd/streams.penstock.dev")
     assert scene.streams() == ["orders"], "what is declared to go with its object has gone, and nothing else"
     assert scene.operator.program.wait_ended(SECONDS) == 1
     scene.operator.start()  # as a kubelet does
@@ -117,12 +115,12 @@ def secured(scene: Scene, start_nats: StartNats) -> Scene:
 
 
 def delete_namespace(scene: Scene) -> None:
-    scene.namespace.cluster.kubectl("delete", "namespace", scene.namespace.name, "--wait=false")
+    scene.namespace.cluster.client.begin_deletion(f"namespace/{scene.namespace.name}")
 
 
 def wait_namespace_gone(scene: Scene) -> None:
-    what = f"namespace/{scene.namespace.name}"
-    scene.namespace.cluster.kubectl("wait", "--for=delete", what, f"--timeout={SECONDS}s")
+    client, name = scene.namespace.cluster.client, scene.namespace.name
+    scene.wait(lambda: client.find(f"namespace/{name}") is None, f"namespace {name} is gone", SECONDS)
 
 
 def wait_told_what_lets_go(scene: Scene, what: str) -> None:
@@ -152,5 +150,5 @@ def test_a_namespace_whose_server_is_away_goes_when_what_is_to_be_deleted_there_
     secured.wait_gone("stream/orders", SECONDS)
     for what in ("stream/drafts", "consumer/etl"):
         wait_told_what_lets_go(secured, what)
-        secured.annotate(what, "penstock.dev/abandon=true")
+        secured.namespace.client.annotate(what, {"penstock.dev/abandon": "true"})
     wait_namespace_gone(secured)

@@ -94,7 +94,7 @@ def test_what_is_to_be_deleted_on_a_server_that_is_away_waits_until_it_is_let_go
     scene.delete("stream/orders", wait=False)
     scene.wait(lambda: "penstock.dev/abandon" in ready_message(scene, "stream/orders"), "it says what lets it go")
     assert scene.exists("connection/nats"), "somebody needs it"
-    scene.annotate("stream/orders", "penstock.dev/abandon=true")
+    scene.namespace.client.annotate("stream/orders", {"penstock.dev/abandon": "true"})
     scene.wait_gone("stream/orders")
     scene.wait_gone("connection/nats")
 
@@ -105,7 +105,7 @@ def test_a_connection_that_others_need_can_be_let_go_without_them(scene: Scene) 
     scene.delete("connection/nats", wait=False)
     said = scene.wait_condition("connection/nats", "Ready", "False", "Deleting")
     assert f"Stream {scene.namespace.name}/orders has something to delete" in said["message"]
-    scene.annotate("connection/nats", "penstock.dev/abandon=true")
+    scene.namespace.client.annotate("connection/nats", {"penstock.dev/abandon": "true"})
     scene.wait_gone("connection/nats")
     scene.wait_event("connection/nats", "Abandoned")
     scene.wait_condition("stream/orders", "Ready", "False", "ConnectionNotFound")
@@ -129,9 +129,9 @@ def test_a_thousand_objects_are_deleted_by_one_request(penstock_namespace: Names
         scene.connect()
         scene.create_streams(OBJECTS, deletion="Delete")
         scene.wait(lambda: streams_there(scene) == OBJECTS, "all are made", MINUTES_SECONDS)
-        scene.delete_all_at_once("streams")
+        scene.namespace.client.begin_deletion_of_all("streams")
         scene.wait(lambda: streams_there(scene) == 0, "all are gone from the server", MINUTES_SECONDS)
-        scene.wait(lambda: not scene.namespace.kubectl("get", "streams", "--output=name"), "all are gone")
+        scene.wait(lambda: not scene.namespace.client.list("streams"), "all are gone")
 
 
 def streams_there(scene: Scene) -> int:

@@ -2,8 +2,6 @@
 
 import asyncio
 import functools
-import json
-from typing import Any
 
 from nats.aio.msg import Msg
 
@@ -15,9 +13,7 @@ PERIODS = 6
 
 def versions(scene: Scene) -> dict[str, str]:
     """Return the version of each object in the namespace: any write, also of what is there already, raises one."""
-    listed: list[dict[str, Any]] = json.loads(
-        scene.namespace.kubectl("get", "connections,streams,consumers,events", "--output=json")
-    )["items"]
+    listed = scene.namespace.client.list("connections", "streams", "consumers", "events")
     return {one["metadata"]["uid"]: one["metadata"]["resourceVersion"] for one in listed}
 
 

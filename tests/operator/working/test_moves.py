@@ -9,7 +9,7 @@ from tests.testbed.nats.fixtures import StartNats
 
 AT_HUB = {"name": "hub"}
 DELETE = {"deletion": "Delete"}
-ALLOW = "penstock.dev/recreate-generation=2"
+ALLOW = {"penstock.dev/recreate-generation": "2"}
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_stream_that_shall_go_with_its_object_moves_when_somebody_allows_its_l
     assert "loses 1 messages" in said["message"]
     scene.wait_condition("consumer/etl", "Ready", "False", "StreamNotReady")
     assert (messages(scene), hub.stream()) == (1, None)
-    scene.annotate("stream/orders", ALLOW)
+    scene.namespace.client.annotate("stream/orders", ALLOW)
     hub.wait_ready("stream/orders", "consumer/etl")
     assert scene.stream() is None
     assert hub.consumer()
@@ -96,7 +96,7 @@ def test_a_consumer_that_reads_another_stream_now_leaves_the_one_that_it_was(sce
     assert "loses its position" in said["message"]
     assert scene.consumer("stays")
     assert scene.consumer("goes")
-    scene.annotate("consumer/goes", ALLOW)
+    scene.namespace.client.annotate("consumer/goes", ALLOW)
     scene.wait_ready("consumer/goes")
     assert scene.consumer("goes") is None
     assert scene.consumer("goes", stream="bills")

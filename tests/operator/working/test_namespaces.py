@@ -1,6 +1,5 @@
 """A Connection serves the namespaces that it allows, and no others; when it allows more, they are served at once."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -14,9 +13,7 @@ from tests.testbed.nats.fixtures import StartNats
 
 @pytest.fixture
 def other(penstock_plane: Access, penstock_namespace: Namespace) -> Namespace:
-    name = f"{penstock_namespace.name}-other"
-    penstock_plane.kubectl("create", "namespace", name)
-    return Namespace(penstock_plane, name)
+    return Namespace.create(penstock_plane, f"{penstock_namespace.name}-other")
 
 
 @pytest.fixture
@@ -32,7 +29,7 @@ def allow(scene: Scene, home: Namespace, **allowed: object) -> None:
     """Declare the Connection at home."""
     spec = {"servers": [scene.server.url], "allowedNamespaces": allowed}
     manifest = {"apiVersion": API_VERSION, "kind": "Connection", "metadata": {"name": "nats"}, "spec": spec}
-    home.kubectl("apply", "--filename=-", stdin=json.dumps(manifest))
+    home.client.apply(manifest)
 
 
 def test_only_its_own_namespace_is_served_until_it_allows_all(scene: Scene, penstock_namespace: Namespace) -> None:
@@ -50,8 +47,8 @@ def test_a_selector_follows_the_labels_of_namespaces(
     allow(scene, penstock_namespace, **{"from": "Selector", "selector": {"matchLabels": {"team": "sales"}}})
     scene.declare_stream(connectionRef={"name": "nats", "namespace": penstock_namespace.name})
     scene.wait_condition("stream/orders", "Ready", "False", "ConnectionNotAllowed")
-    penstock_plane.kubectl("label", "namespace", scene.namespace.name, "team=sales")
+    penstock_plane.client.label(f"namespace/{scene.namespace.name}", {"team": "sales"})
     scene.wait_ready("stream/orders")
-    penstock_plane.kubectl("label", "namespace", scene.namespace.name, "team-")
+    penstock_plane.client.label(f"namespace/{scene.namespace.name}", {"team": None})
     scene.wait_condition("stream/orders", "Ready", "False", "ConnectionNotAllowed")
     assert scene.stream()

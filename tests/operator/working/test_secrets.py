@@ -1,5 +1,7 @@
 """Secrets come, change and go, and the Connections that name them follow, without a restart of anything."""
 
+import json
+
 import pytest
 
 from tests.operator.running import RunningOperator
@@ -50,7 +52,7 @@ def test_no_secret_is_in_a_status_an_event_or_a_log(secured: Scene, access: Acce
     secured.wait_condition("connection/nats", "Ready", "False", "Unauthorized")
     put(secured, access.client)
     secured.wait_ready("connection/nats", "stream/orders")
-    told = secured.namespace.kubectl("get", "connections,streams,events", "--output=json")
+    told = json.dumps(secured.namespace.client.list("connections", "streams", "events"))
     for secret in ("hunter2-hunter2", access.client.arguments["password"]):
         assert secret not in told
         assert secret not in secured.operator.program.log.read_text()
@@ -65,7 +67,7 @@ def test_what_was_declared_to_go_goes_however_long_its_secret_is_gone_and_nothin
     secured.wait_ready("connection/nats", "stream/orders", "stream/drafts")
     secured.delete("secret/login")
     secured.wait_condition("connection/nats", "Ready", "False", "SecretNotFound")
-    secured.annotate("connection/nats", "looked-at=again")
+    secured.namespace.client.annotate("connection/nats", {"looked-at": "again"})
     secured.declare_stream("late")
     secured.wait_condition("stream/late", "Ready", "False", "ConnectionNotReady")
     secured.delete("connection/nats", wait=False)

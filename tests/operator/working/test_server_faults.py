@@ -37,7 +37,7 @@ def test_a_server_that_is_killed_in_the_middle_of_the_work_has_all_of_it_in_the_
     held = scene.stream()
     assert held
     assert held["state"]["messages"] == 1
-    scene.namespace.kubectl("delete", "streams", "--all", "--wait=false")
+    scene.namespace.client.begin_deletion_of_all("streams")
     scene.wait(lambda: len(scene.streams()) < MANY, "the end has begun", SECONDS)
     scene.server.kill()
     scene.server.start()

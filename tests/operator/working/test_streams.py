@@ -156,12 +156,12 @@ def test_a_declaration_is_renamed_without_a_touch_to_the_stream(scene: Scene, de
 def test_a_paused_declaration_changes_nothing_until_it_is_resumed(scene: Scene) -> None:
     scene.declare_stream(maxAge="1h")
     scene.wait_ready("stream/orders")
-    scene.annotate("stream/orders", "penstock.dev/reconcile=paused")
+    scene.namespace.client.annotate("stream/orders", {"penstock.dev/reconcile": "paused"})
     scene.wait_condition("stream/orders", "Ready", "Unknown", "Paused")
     scene.declare_stream(maxAge="2h", metadata={"annotations": {"penstock.dev/reconcile": "paused"}})
     scene.wait_condition("stream/orders", "Ready", "Unknown", "Paused")
     assert scene.config()["max_age"] == HOUR
-    scene.annotate("stream/orders", "penstock.dev/reconcile-")
+    scene.namespace.client.annotate("stream/orders", {"penstock.dev/reconcile": None})
     scene.wait_ready("stream/orders")
     assert scene.config()["max_age"] == 2 * HOUR
 

@@ -1,20 +1,23 @@
-"""What is asked of a cluster, whoever started it: kubectl, and kubeconfigs for whoever a test wants to be.
+"""A running cluster: a client and a kubectl with an administrator's rights, and kubeconfigs for other users.
 
 Knows a kubeconfig with the rights of an administrator, and a kubectl. Does not know where the cluster runs:
 control_plane.py and node.py do. Parallel test processes share a cluster by handing on the facts that are given here.
 """
 
-import json
 import os
 import subprocess
 import uuid
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from tests.testbed import programs
 from tests.testbed.kubernetes import kubeconfig
+from tests.testbed.kubernetes.client import Client
 from tests.testbed.kubernetes.identities import Identities
+
+TOKEN_SECONDS = 3600
 
 
 class KubectlError(RuntimeError):
@@ -45,6 +48,11 @@ class Access:
     def url(self) -> str:
         return str(self._cluster()["server"])
 
+    @cached_property
+    def client(self) -> Client:
+        """The administrator's client. `kubectl` is for tests of what kubectl shows or does."""
+        return Client(self.kubeconfig)
+
     def kubectl(self, *arguments: str, stdin: str = "") -> str:
         """Run kubectl as administrator and return what it prints."""
         return self.kubectl_as(self.kubeconfig, *arguments, stdin=stdin)
@@ -74,9 +82,8 @@ class Access:
             "kind": "SelfSubjectAccessReview",
             "spec": {"resourceAttributes": attributes},
         }
-        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"  # raw: who has no rights cannot read schemas
-        answer = self.kubectl_as(who, "create", f"--raw={path}", "--filename=-", stdin=json.dumps(review))
-        return bool(json.loads(answer)["status"]["allowed"])
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"  # users without rights may not discover it
+        return bool(Client(who).request("POST", path, review)["status"]["allowed"])
 
     def kubectl_environment(self) -> dict[str, str]:
         """Return the environment for kubectl: what it remembers of a cluster must not outlive it on a reused port."""
@@ -91,13 +98,17 @@ class Access:
 
     def kubeconfig_for_service_account(self, namespace: str, name: str) -> Path:
         """Return the kubeconfig that a pod of this service account would have (by TokenRequest)."""
-        token = self.kubectl("create", "token", name, "--namespace", namespace, "--duration=1h").strip()
+        request = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": TOKEN_SECONDS},
+        }
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        token = self.client.request("POST", path, request)["status"]["token"]
         return kubeconfig.write(self._new_path(name), self._cluster(), {"token": token}, namespace)
 
     def _cluster(self) -> dict[str, Any]:
-        view = json.loads(self.kubectl("config", "view", "--raw", "--minify", "--output=json"))
-        cluster: dict[str, Any] = view["clusters"][0]["cluster"]
-        return cluster
+        return kubeconfig.read_cluster(self.kubeconfig)
 
     def _new_path(self, name: str) -> Path:
         readable = "".join(letter if letter.isalnum() else "-" for letter in name)
@@ -110,10 +121,18 @@ class Namespace:
     def __init__(self, cluster: Access, name: str) -> None:
         self.cluster = cluster
         self.name = name
-        self.kubeconfig = cluster.folder / f"{name}.kubeconfig"
-        self.kubeconfig.touch(mode=0o600)
-        self.kubeconfig.write_bytes(cluster.kubeconfig.read_bytes())
-        self.kubectl("config", "set-context", "--current", f"--namespace={name}")
+        self.kubeconfig = kubeconfig.write_in_namespace(
+            cluster.folder / f"{name}.kubeconfig", cluster.kubeconfig, namespace=name
+        )
+        self.client = Client(self.kubeconfig, name)
+
+    @classmethod
+    def create(cls, cluster: Access, name: str) -> Self:
+        """Make a namespace, with the service account that a controller would make in it."""
+        cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        namespace = cls(cluster, name)
+        namespace.client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
+        return namespace
 
     def kubectl(self, *arguments: str, stdin: str = "") -> str:
         return self.cluster.kubectl_as(self.kubeconfig, *arguments, stdin=stdin)

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 REMOVED_SECONDS = 60  # the kernel lets go of a killed process's group when its memory is given back
 
@@ -22,7 +22,7 @@ def create(name: str) -> None:
 def remove(name: str) -> None:
     """Remove the groups of that name with all below them, as soon as no process is in them."""
     for group in groups(name):
-        wait_until(lambda group=group: _is_removed(group), f"cgroup {group} removed", REMOVED_SECONDS)  # type: ignore[misc]
+        eventually(lambda group=group: _is_removed(group), f"cgroup {group} removed", REMOVED_SECONDS)  # type: ignore[misc]
 
 
 def groups(name: str) -> list[Path]:

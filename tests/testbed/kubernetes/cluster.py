@@ -12,7 +12,7 @@ from typing import Any
 from tests.testbed import run
 from tests.testbed.kubernetes import assets
 from tests.testbed.kubernetes.access import Access, Namespace
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tools.console import CannotContinueError
 
 REGISTRY_VARIABLE = "PENSTOCK_IMAGE_REGISTRY"
@@ -42,7 +42,7 @@ class Cluster(Access):
     def _import(self, archive: Path) -> dict[str, Any]:
         self._ctr("images", "import", str(archive))
         images = set(self._ctr("images", "list", "--quiet"))
-        wait_until(lambda: images <= set(self.images()), f"{archive.name} known to the kubelet", KNOWN_SECONDS)
+        eventually(lambda: images <= set(self.images()), f"{archive.name} known to the kubelet", KNOWN_SECONDS)
         return {"images": sorted(images)}
 
     def _ctr(self, *arguments: str) -> list[str]:
@@ -87,5 +87,5 @@ def new_namespace(cluster: Access, name: str) -> Namespace:
     cluster.kubectl("create", "namespace", name)
     namespace = Namespace(cluster, name)
     accounts = ["get", "serviceaccounts", "--output=name"]
-    wait_until(lambda: "/default" in namespace.kubectl(*accounts), "default service account", ACCOUNT_SECONDS)
+    eventually(lambda: "/default" in namespace.kubectl(*accounts), "default service account", ACCOUNT_SECONDS)
     return namespace

@@ -4,7 +4,6 @@ Knows which to take: the cluster that KUBECONFIG names, else a node of ours. Tes
 tests/cluster; all others need a control plane alone.
 """
 
-import json
 import os
 import uuid
 from collections.abc import Iterator
@@ -43,12 +42,7 @@ def own_control_plane() -> Iterator[ControlPlane]:
 @pytest.fixture
 def namespace(control_plane: Access) -> Namespace:
     """A namespace of the test's own. It stays until the control plane ends, as no controller is there to empty it."""
-    name = _fresh_name()
-    control_plane.kubectl("create", "namespace", name)
-    namespace = Namespace(control_plane, name)
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
-    namespace.kubectl("create", "--filename=-", stdin=json.dumps(account))  # as the missing controller would
-    return namespace
+    return Namespace.create(control_plane, _fresh_name())
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from tests.testbed.nats.administration import UNANSWERED, RefusedError, all_hear
 from tests.testbed.nats.authentication import anonymous
 from tests.testbed.nats.config import Fragment
 from tests.testbed.nats.server import NatsServer, Options
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 FORMING_SECONDS = 120
 ELECTION_SECONDS = 90
@@ -71,10 +71,10 @@ class NatsCluster:
         """Wait until every node serves, and is up to date with the leader of the meta group."""
         for node in self.nodes:
             node.wait_ready(seconds)
-        wait_until(self._is_meshed, "routes between all nodes", seconds)
-        wait_until(self._is_current, "all nodes current with the meta leader", seconds)
-        wait_until(self._can_place, "a leader that knows what each node can hold", seconds)
-        wait_until(self._all_hear_all, "nodes that know who listens at the others", seconds)
+        eventually(self._is_meshed, "routes between all nodes", seconds)
+        eventually(self._is_current, "all nodes current with the meta leader", seconds)
+        eventually(self._can_place, "a leader that knows what each node can hold", seconds)
+        eventually(self._all_hear_all, "nodes that know who listens at the others", seconds)
 
     def node(self, name: str) -> NatsServer:
         return next(node for node in self.nodes if node.name == name)
@@ -137,7 +137,7 @@ class NatsCluster:
             found[:] = [name] if name and name != former else []
             return bool(found)
 
-        wait_until(is_known, f"a leader of {of}{f' other than {former}' if former else ''}", ELECTION_SECONDS)
+        eventually(is_known, f"a leader of {of}{f' other than {former}' if former else ''}", ELECTION_SECONDS)
         return self.node(found[0])
 
     def _meta(self) -> str | None:

@@ -14,7 +14,7 @@ from tests.testbed.nats.administration import UNANSWERED, request
 from tests.testbed.nats.authentication import Access, anonymous
 from tests.testbed.nats.relay import Relay
 from tests.testbed.nats.server import READY_SECONDS, NatsServer, Options
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 HUB_DOMAIN, LEAF_DOMAIN = "hub", "leaf"
 
@@ -40,8 +40,8 @@ class HubAndLeaf:
         self.wait_connected()
 
     def wait_connected(self, seconds: float = READY_SECONDS) -> None:
-        wait_until(self.is_connected, "the leaf connected to the hub", seconds)
-        wait_until(self._is_reachable, "the leaf's JetStream reached through the hub", seconds)
+        eventually(self.is_connected, "the leaf connected to the hub", seconds)
+        eventually(self._is_reachable, "the leaf's JetStream reached through the hub", seconds)
 
     def is_connected(self) -> bool:
         return bool(self.hub.monitored("leafz")["leafnodes"])

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from tests.testbed import run
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 PATIENCE_SECONDS = 120
 
@@ -29,5 +29,5 @@ def test_a_control_plane_started_by_hand_is_reached_and_ended(ended_by: signal.S
         assert answer.stdout == b"ok"
         command.send_signal(ended_by)
         command.wait(PATIENCE_SECONDS)
-    wait_until(lambda: not any(server.is_running() for server in servers), "its servers ended", PATIENCE_SECONDS)
-    wait_until(lambda: not Path(kubeconfig).parent.exists(), "its files removed", PATIENCE_SECONDS)
+    eventually(lambda: not any(server.is_running() for server in servers), "its servers ended", PATIENCE_SECONDS)
+    eventually(lambda: not Path(kubeconfig).parent.exists(), "its files removed", PATIENCE_SECONDS)

@@ -14,7 +14,7 @@ from tests.testbed.kubernetes import assets
 from tests.testbed.kubernetes.access import Access, KubectlError, Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.programs import Program
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tools.console import CannotContinueError
 
 SEEN_SECONDS = 60  # a moment, on a machine that does other things too
@@ -72,7 +72,7 @@ def test_a_user_may_do_nothing_until_a_role_allows_it(control_plane: Access, nam
     namespace.kubectl("create", "rolebinding", "readers", "--role=reader", "--group=readers")
     namespace.kubectl("create", "--filename=-", stdin=configuration("seen"))
     may_list = partial(control_plane.may, reader, "list", "configmaps", namespace.name)
-    wait_until(may_list, "the role binding in force", SEEN_SECONDS)
+    eventually(may_list, "the role binding in force", SEEN_SECONDS)
     assert control_plane.kubectl_as(reader, *listing) == "configmap/seen\n"
 
 
@@ -88,9 +88,9 @@ def test_a_watch_shows_what_changes(namespace: Namespace) -> None:
     watcher = Program("watcher", watch, run.current().new_folder("watch"))
     namespace.kubectl("create", "--filename=-", stdin=configuration("before"))
     watcher.start()
-    wait_until(lambda: "configmap/before" in watcher.log_tail(), "the watch begun", SEEN_SECONDS)
+    eventually(lambda: "configmap/before" in watcher.log_tail(), "the watch begun", SEEN_SECONDS)
     namespace.kubectl("create", "--filename=-", stdin=configuration("after"))
-    wait_until(lambda: "configmap/after" in watcher.log_tail(), "the new object seen", SEEN_SECONDS)
+    eventually(lambda: "configmap/after" in watcher.log_tail(), "the new object seen", SEEN_SECONDS)
     watcher.stop()
 
 

@@ -17,7 +17,7 @@ from tests.testbed.nats.fixtures import StartNatsCluster, StartNatsLeaf, StartRe
 from tests.testbed.nats.leaf import LEAF_DOMAIN
 from tests.testbed.nats.relay import Relay
 from tests.testbed.run import current
-from tests.testbed.waiting import PAUSE_SECONDS, wait_until
+from tests.testbed.waiting import PAUSE_SECONDS, eventually
 
 PATIENCE_SECONDS = 60
 ids = map(str, itertools.count())
@@ -50,7 +50,7 @@ def wait_stored(cluster: NatsCluster, messages: int) -> None:
             return held
         return None
 
-    wait_until(lambda: stored() == messages, f"{messages} messages stored", PATIENCE_SECONDS)
+    eventually(lambda: stored() == messages, f"{messages} messages stored", PATIENCE_SECONDS)
 
 
 def free_pair() -> int:
@@ -133,6 +133,6 @@ def test_a_leaf_that_is_cut_off_comes_back_when_the_network_does(
 
     pair = start_nats_leaf(through=through)
     relays[0].cut(refuse=True)
-    wait_until(lambda: not pair.is_connected(), "the hub noticing", PATIENCE_SECONDS)
+    eventually(lambda: not pair.is_connected(), "the hub noticing", PATIENCE_SECONDS)
     relays[0].heal()
     pair.wait_connected()

@@ -16,7 +16,7 @@ from penstock_jetstream import Connection, JetStream, Retry
 from tests.testbed import ports, run
 from tests.testbed.nats.administration import UNANSWERED, RefusedError, request
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 PATIENCE_SECONDS = 120
 
@@ -41,7 +41,7 @@ class Command:
         return self._output.read_text()
 
     def wait_for(self, text: str) -> None:
-        wait_until(lambda: text in self.output or self.process.poll() is not None, text, PATIENCE_SECONDS)
+        eventually(lambda: text in self.output or self.process.poll() is not None, text, PATIENCE_SECONDS)
         assert text in self.output
 
     def type(self, line: str) -> None:
@@ -106,7 +106,7 @@ async def test_a_node_killed_by_hand_is_restarted_by_hand_and_the_stream_is_inta
     command.wait_for("n1 was ended by SIGKILL")
     command.type("n1")
     command.wait_for("n1 runs again")
-    wait_until(lambda: stored(urls[0]) == 1, "the stream with its message", PATIENCE_SECONDS)
+    eventually(lambda: stored(urls[0]) == 1, "the stream with its message", PATIENCE_SECONDS)
     assert command.end(signal.SIGINT) == 0
     assert command.has_left_nothing()
 

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests.testbed import run
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 STARTING_SECONDS = 200
 ENDING_SECONDS = 60
@@ -123,7 +123,7 @@ class Session:
         def noted_or_ended() -> bool:
             return len(self.servers()) == count or self.process.poll() is not None
 
-        wait_until(noted_or_ended, f"{count} servers started", STARTING_SECONDS)
+        eventually(noted_or_ended, f"{count} servers started", STARTING_SECONDS)
         assert self.process.poll() is None, self.output
 
     def servers(self) -> list[int]:
@@ -190,7 +190,7 @@ def test_after_kill_9_nothing_is_left(start_session: StartSession, options: list
     session.wait_for_servers(servers)
     session.process.kill()
     session.process.wait()
-    wait_until(session.has_left_nothing, "the servers and the run's folder gone", ENDING_SECONDS)
+    eventually(session.has_left_nothing, "the servers and the run's folder gone", ENDING_SECONDS)
 
 
 def test_a_skip_is_a_failure_under_ci(start_session: StartSession) -> None:

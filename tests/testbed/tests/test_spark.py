@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tests.testbed.spark.classic import ClassicSpark
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 ROWS = 1000
 
@@ -32,7 +32,7 @@ def test_a_killed_executor_is_replaced_and_the_job_ends_well(
     first, second = classic_spark.executors()
     first.kill()
     assert spark_processes.range(0, ROWS, 1, 4).count() == ROWS
-    wait_until(lambda: len(set(classic_spark.executors()) - {first, second}) == 1, "a new executor", 120)
+    eventually(lambda: len(set(classic_spark.executors()) - {first, second}) == 1, "a new executor", 120)
 
 
 def test_a_connect_server_computes_and_its_client_needs_no_java(spark_connect: str) -> None:

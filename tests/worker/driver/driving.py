@@ -23,7 +23,7 @@ from penstock_worker.policy.settings import ConnectionSettings, DriverSettings, 
 from tests.testbed import run
 from tests.testbed.processes import program
 from tests.testbed.programs import Program
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 START_SECONDS = 300
 """On a machine that does much else, a JVM takes a minute, and so does its first batch."""
@@ -100,7 +100,7 @@ class RunningDriver:
             found[:] = [child for child in self.children() if program(child) == "java"]
             return len(found) == 1
 
-        wait_until(is_one, "there is one JVM", LONG_SECONDS)
+        eventually(is_one, "there is one JVM", LONG_SECONDS)
         return found[0]
 
     def losses(self) -> int:
@@ -111,7 +111,7 @@ class RunningDriver:
         return psutil.Process(self.program.pid).children(recursive=True)
 
     def wait_said(self, what: str) -> None:
-        wait_until(lambda: what in self.program.log.read_text(), f"the driver says {what!r}", LONG_SECONDS)
+        eventually(lambda: what in self.program.log.read_text(), f"the driver says {what!r}", LONG_SECONDS)
 
 
 def handed(job: str, size: int = 2, **facts: object) -> Handed:

@@ -13,7 +13,7 @@ from penstock_worker.spark.archive import LEFT_SECONDS, MOST_KEPT, Archive, arch
 from penstock_worker.spark.java import find_java
 from penstock_worker.spark.launcher import OF_A_SHELL, SUFFIX
 from tests.testbed import run
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import LONG_SECONDS, RunningDriver
 
 pytestmark = pytest.mark.timeout(600)
@@ -55,7 +55,7 @@ def test_a_start_maps_what_the_first_left_that_worked_and_the_next_asks_no_launc
 
 def end(driver: RunningDriver) -> None:
     driver.program.send(signal.SIGTERM)
-    wait_until(lambda: not driver.program.is_running, "the driver ends", LONG_SECONDS)
+    eventually(lambda: not driver.program.is_running, "the driver ends", LONG_SECONDS)
     assert driver.program.how_it_ended() == "ended with code 0"
 
 

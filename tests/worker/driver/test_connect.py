@@ -10,7 +10,7 @@ from penstock_worker.policy.outcome import Verdict
 from tests.testbed import run
 from tests.testbed.ports import free_port
 from tests.testbed.spark.connect import ConnectServer
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import LONG_SECONDS, START_SECONDS, RunningDriver, handed, rows
 
 pytestmark = [pytest.mark.timeout(2 * START_SECONDS), pytest.mark.xdist_group("driver-connect")]
@@ -83,7 +83,7 @@ def test_a_server_that_dies_mid_batch_is_known_and_one_that_comes_back_is_used(
         driver.wait_said(f"{batch.name.batch_id} hangs")
         server.program.kill()
         assert outcome.result().verdict is Verdict.ENGINE_LOST
-    wait_until(lambda: not driver.is_ready(), "it takes no batches", LONG_SECONDS)
+    eventually(lambda: not driver.is_ready(), "it takes no batches", LONG_SECONDS)
     server.start()
     driver.wait_ready()
     assert driver.run("use_top_level_udf").verdict is Verdict.OK
@@ -92,7 +92,7 @@ def test_a_server_that_dies_mid_batch_is_known_and_one_that_comes_back_is_used(
 def test_a_token_that_the_server_refuses_is_told_in_a_sentence(server: ConnectServer, driver: RunningDriver) -> None:
     assert driver.is_ready()
     with RunningDriver("driver-denied", master=server.url, conf={}) as denied:
-        wait_until(lambda: is_permanent(denied), "it says why it cannot start", START_SECONDS)
+        eventually(lambda: is_permanent(denied), "it says why it cannot start", START_SECONDS)
         said = denied.describe()
         assert said is not None
         assert f"The Spark Connect server at 127.0.0.1:{server.port} refuses our token" in said.why_not
@@ -124,7 +124,7 @@ def test_a_setting_that_a_session_cannot_have_is_named(
     assert driver.is_ready()
     url, conf = f"{server.url}/;token={TOKEN}", {"spark.of.the.code": "1", setting: value}
     with RunningDriver("driver-set", master=url, conf=conf) as refused:
-        wait_until(lambda: is_permanent(refused), "it says why it cannot start", START_SECONDS)
+        eventually(lambda: is_permanent(refused), "it says why it cannot start", START_SECONDS)
         said = refused.describe()
         assert said is not None
         assert told in said.why_not

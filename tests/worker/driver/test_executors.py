@@ -5,7 +5,7 @@ import pytest
 
 from penstock_worker.policy.outcome import Verdict
 from tests.testbed.processes import words
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import LONG_SECONDS, QUICK, START_SECONDS, RunningDriver, handed, rows
 
 pytestmark = pytest.mark.timeout(2 * START_SECONDS)
@@ -25,4 +25,4 @@ def test_a_batch_whose_executor_is_killed_is_done_all_the_same() -> None:
         batch = handed("use_top_level_udf", 4)
         outcome = driver.client.run(batch, rows(("a", "b", "c", "d")), timeout_seconds=LONG_SECONDS)
         assert (outcome.verdict, outcome.fault) == (Verdict.OK, None)
-        wait_until(lambda: bool(set(executors(driver)) - set(before)), "a new executor", LONG_SECONDS)
+        eventually(lambda: bool(set(executors(driver)) - set(before)), "a new executor", LONG_SECONDS)

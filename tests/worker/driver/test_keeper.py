@@ -9,7 +9,7 @@ import pytest
 from penstock_worker.driver.entrypoint import load
 from penstock_worker.driver.keeper import Keeper
 from penstock_worker.spark.contract import Spark
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 LONG_SECONDS = 60
 
@@ -50,7 +50,7 @@ def full(given_up: list[str]) -> Iterator[tuple[Keeper, Failing]]:
 
 def test_a_disk_that_is_full_is_told_and_tried_again(full: tuple[Keeper, Failing], given_up: list[str]) -> None:
     keeper, make = full
-    wait_until(lambda: make.tried > 1, "a second try", LONG_SECONDS)
+    eventually(lambda: make.tried > 1, "a second try", LONG_SECONDS)
     assert "No space left on device" in keeper.readiness.why_not
     assert not keeper.readiness.is_permanent
     assert not given_up
@@ -59,5 +59,5 @@ def test_a_disk_that_is_full_is_told_and_tried_again(full: tuple[Keeper, Failing
 def test_a_fault_of_ours_ends_the_process_rather_than_leave_it_waiting_for_ever(given_up: list[str]) -> None:
     keeper = Keeper(Failing(ZeroDivisionError()), lambda _: load("json:dumps", ()), Nobody(), given_up.append)
     keeper.start()
-    wait_until(lambda: bool(given_up), "it gives up", LONG_SECONDS)
+    eventually(lambda: bool(given_up), "it gives up", LONG_SECONDS)
     keeper.close()

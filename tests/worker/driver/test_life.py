@@ -10,7 +10,7 @@ import pytest
 from penstock_worker.exchange.records import Handed, RunName
 from penstock_worker.policy.outcome import Outcome, Verdict
 from tests.testbed.reaper import is_alive
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import LONG_SECONDS, START_SECONDS, RunningDriver, handed, rows
 
 pytestmark = [pytest.mark.timeout(2 * START_SECONDS), pytest.mark.xdist_group("driver-local")]
@@ -110,7 +110,7 @@ def test_a_jvm_that_is_killed_mid_batch_is_replaced_and_top_level_udfs_work_on(
 def test_a_jvm_that_is_killed_while_nothing_runs_is_replaced(driver: RunningDriver) -> None:
     losses = driver.losses()
     driver.jvm().kill()
-    wait_until(lambda: driver.losses() > losses, "the loss is known", LONG_SECONDS)
+    eventually(lambda: driver.losses() > losses, "the loss is known", LONG_SECONDS)
     driver.wait_ready()
     assert driver.run("aggregate").verdict is Verdict.OK
 
@@ -166,7 +166,7 @@ def test_a_driver_that_the_engine_has_given_up_ends_with_its_spark(driver: Runni
     jvm = driver.jvm()
     driver.client.end()
     assert driver.program.wait_ended(LONG_SECONDS) == 1
-    wait_until(lambda: not is_alive(jvm), "its JVM ends", LONG_SECONDS)
+    eventually(lambda: not is_alive(jvm), "its JVM ends", LONG_SECONDS)
 
 
 def test_a_function_that_hangs_in_plain_python_ends_the_process_once_its_run_is_told() -> None:
@@ -177,4 +177,4 @@ def test_a_function_that_hangs_in_plain_python_ends_the_process_once_its_run_is_
         outcome = driver.client.run(batch, rows(TEXTS), timeout_seconds=LONG_SECONDS)
         assert outcome.verdict is Verdict.DEADLINE
         assert driver.program.wait_ended(LONG_SECONDS) == 1
-        wait_until(lambda: not is_alive(jvm), "its JVM ends", LONG_SECONDS)
+        eventually(lambda: not is_alive(jvm), "its JVM ends", LONG_SECONDS)

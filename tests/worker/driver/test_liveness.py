@@ -9,7 +9,7 @@ from penstock_worker.driver.liveness import liveness
 from penstock_worker.driver.runs import Run
 from penstock_worker.policy.outcome import Verdict
 from tests.testbed import ports
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import LONG_SECONDS, START_SECONDS, RunningDriver, handed, rows
 from tests.worker.probing import fetched
 
@@ -38,23 +38,23 @@ def test_a_driver_is_alive_while_spark_starts_and_not_while_code_lets_no_other_t
     place: str, pool: ThreadPoolExecutor
 ) -> None:
     with RunningDriver("driver-probed", probes=place) as driver:
-        wait_until(lambda: answers(place), "it answers", START_SECONDS)
+        eventually(lambda: answers(place), "it answers", START_SECONDS)
         assert not driver.is_ready()
         driver.wait_ready()
         batch = handed("hold_the_interpreter")
         outcome = pool.submit(driver.client.run, batch, rows(TEXTS), timeout_seconds=LONG_SECONDS)
         driver.wait_said(f"{batch.name.batch_id} holds the interpreter")
-        wait_until(lambda: not answers(place), "it answers no more", LONG_SECONDS)
+        eventually(lambda: not answers(place), "it answers no more", LONG_SECONDS)
         (driver.jobs_folder / "pipe").write_text("go on")
         assert outcome.result().verdict is Verdict.OK
-        wait_until(lambda: answers(place), "it answers again", LONG_SECONDS)
+        eventually(lambda: answers(place), "it answers again", LONG_SECONDS)
         assert fetched(place, "/readyz")[0] == 404
 
 
 def test_a_driver_whose_code_cannot_be_imported_is_alive(place: str) -> None:
     """Another process would not import it either: to start one again and again is of no use."""
     with RunningDriver("driver-without-code", entrypoint="no_such_module:process", probes=place) as driver:
-        wait_until(lambda: is_permanent(driver), "it says so", START_SECONDS)
+        eventually(lambda: is_permanent(driver), "it says so", START_SECONDS)
         assert fetched(place, "/healthz") == ALIVE
 
 

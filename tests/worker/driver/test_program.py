@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import LONG_SECONDS, START_SECONDS, RunningDriver
 
 pytestmark = pytest.mark.timeout(2 * START_SECONDS)
@@ -41,7 +41,7 @@ def test_a_missing_settings_file_is_named() -> None:
 
 def test_a_master_that_is_none_is_told_at_once() -> None:
     with RunningDriver(master="sc://host:port:1", conf={}) as driver:
-        wait_until(lambda: is_told(driver, "is no address of a Spark Connect server"), "why it cannot", LONG_SECONDS)
+        eventually(lambda: is_told(driver, "is no address of a Spark Connect server"), "why it cannot", LONG_SECONDS)
 
 
 def test_a_folder_is_not_shared_and_is_emptied_at_the_start() -> None:
@@ -49,7 +49,7 @@ def test_a_folder_is_not_shared_and_is_emptied_at_the_start() -> None:
     left = Path(driver.settings.driver.work_folder) / "spark-1234"
     left.mkdir(parents=True)
     with driver:
-        wait_until(lambda: is_told(driver, "There is no module 'no_such_module'"), "why it cannot", START_SECONDS)
+        eventually(lambda: is_told(driver, "There is no module 'no_such_module'"), "why it cannot", START_SECONDS)
         assert not left.exists()
         result = ended(driver)
         assert result.returncode == 2

@@ -14,7 +14,7 @@ from penstock_worker.driver.entrypoint import Code
 from penstock_worker.driver.keeper import Keeper
 from penstock_worker.driver.runs import Run, Runs
 from penstock_worker.driver.slots import Slots
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import handed, rows
 
 LONG_SECONDS = 60
@@ -102,13 +102,13 @@ def runs(work: Work) -> Iterator[Runs]:
 
 def test_the_first_run_goes_alone_and_those_after_it_side_by_side(work: Work, runs: Runs) -> None:
     begun: list[Run] = [runs.find_or_begin(handed(batch), rows(("a",))) for batch in ("one", "two", "three")]
-    wait_until(
+    eventually(
         lambda: len(runs.at_work()) == len(work.begun) + 1 == 2, "a run, and one that waits for it", LONG_SECONDS
     )
     assert not work.may_end.acquire(timeout=A_MOMENT_SECONDS)
     assert len(work.begun) == 1
     work.may_end.release()
-    wait_until(lambda: len(work.begun) == len(begun), "the others, at once", LONG_SECONDS)
+    eventually(lambda: len(work.begun) == len(begun), "the others, at once", LONG_SECONDS)
     for _ in begun:
         work.may_end.release()
     assert all(run.ended.wait(LONG_SECONDS) for run in begun)

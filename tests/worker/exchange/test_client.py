@@ -13,7 +13,7 @@ from penstock_worker.exchange.columns import COLUMNS, OUTGOING
 from penstock_worker.exchange.records import Handed, RunName
 from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
 from tests.testbed.programs import Program
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 from tests.worker.scripted_driver import Script, ScriptedDriver
 
 NAME = RunName("ORDERS.etl.1-2.0f", 1)
@@ -85,7 +85,7 @@ def test_a_run_is_cancelled_by_another_call_and_tells_its_outcome_by_its_own(
     outcomes: list[Outcome] = []
     run = threading.Thread(target=lambda: outcomes.append(client.run(handed(1), rows([b""]), timeout_seconds=60)))
     run.start()
-    wait_until(lambda: bool(script.handed), "the run has begun", LONG_SECONDS)
+    eventually(lambda: bool(script.handed), "the run has begun", LONG_SECONDS)
     client.cancel(NAME)
     run.join()
     client.forget(NAME)
@@ -98,7 +98,7 @@ def test_a_driver_that_is_not_there_is_lost_and_found_once_it_is(tmp_path: Path)
         with pytest.raises(DriverLostError, match="is gone, or not there yet"):
             client.describe()
         with ScriptedDriver(tmp_path / "socket", Script()):
-            wait_until(lambda: is_there(client), "the driver is found", LONG_SECONDS)
+            eventually(lambda: is_there(client), "the driver is found", LONG_SECONDS)
 
 
 def is_there(client: DriverClient) -> bool:
@@ -146,5 +146,5 @@ def test_a_driver_that_is_killed_ends_the_call_at_once(tmp_path: Path) -> None:
 
 
 def kill_once_it_hangs(program: Program) -> None:
-    wait_until(lambda: "hanging" in program.log_tail(), "the run has begun", LONG_SECONDS)
+    eventually(lambda: "hanging" in program.log_tail(), "the run has begun", LONG_SECONDS)
     program.kill()

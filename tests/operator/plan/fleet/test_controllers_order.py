@@ -10,7 +10,7 @@ from kubernetes import config
 from penstock_operator.plan.fleet import FIRST_TO_GO, WorkerPod, read_pod
 from tests.operator.plan.fleet.test_shrinking import controllers_key
 from tests.testbed.kubernetes.control_plane import ControlPlane
-from tests.testbed.waiting import wait_until
+from tests.testbed.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("a control plane with a controller of ReplicaSets")
 
@@ -95,14 +95,14 @@ def there(api: Api, fleet: str) -> set[str]:
 
 def made(api: Api, fleet: str, chance: random.Random) -> dict[str, WorkerPod]:
     """Return a fleet's pods once they are in all kinds of states, and the controller has seen that."""
-    wait_until(lambda: len(pods_of(api, fleet)) == WORKERS, f"{fleet} has its pods", SECONDS)
+    eventually(lambda: len(pods_of(api, fleet)) == WORKERS, f"{fleet} has its pods", SECONDS)
     *others, last = sorted(pods_of(api, fleet))
     for pod in others:
         give(api, pod, chance.choice(STATES), chance.choice([0, 5, -5, FIRST_TO_GO]))
     give(api, last, STATES[-1], 100)  # whoever has seen that this one is ready has seen all the others
     pods = pods_of(api, fleet)
     ready = sum(each.is_ready for each in pods.values())
-    wait_until(lambda: ready_in_status(api, fleet) == ready, f"the controller has seen {fleet}", SECONDS)
+    eventually(lambda: ready_in_status(api, fleet) == ready, f"the controller has seen {fleet}", SECONDS)
     return pods
 
 
@@ -117,7 +117,7 @@ def test_a_replica_set_takes_those_first_that_we_say(api: Api) -> None:
     for fleet in fleets:
         pods, stay = made(api, fleet, chance), chance.randint(1, WORKERS - 1)
         api.patch(f"{SETS}/{fleet}", {"spec": {"replicas": stay}})
-        wait_until(lambda fleet=fleet, stay=stay: len(there(api, fleet)) == stay, f"{fleet} is smaller", SECONDS)  # type: ignore[misc]
+        eventually(lambda fleet=fleet, stay=stay: len(there(api, fleet)) == stay, f"{fleet} is smaller", SECONDS)  # type: ignore[misc]
         kept = there(api, fleet)
         keys = {name: controllers_key(each) for name, each in pods.items()}
         assert max(keys[name] for name in keys.keys() - kept) <= min(keys[name] for name in kept), fleet

@@ -11,7 +11,6 @@ from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 
 CONTROLLERS = ("deployment-controller", "replicaset-controller", "garbage-collector-controller")
-ACCOUNT = '{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}'
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +26,7 @@ def plane() -> Iterator[ControlPlane]:
 @pytest.fixture
 def penstock_namespace(plane: ControlPlane) -> Namespace:
     """A namespace of the test's own, in place of that of a control plane without controllers."""
-    name = f"shop-{uuid.uuid4().hex[:8]}"
-    plane.kubectl("create", "namespace", name)
-    namespace = Namespace(plane, name)
-    namespace.kubectl("create", "--filename=-", stdin=ACCOUNT)
-    return namespace
+    return Namespace.create(plane, f"shop-{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ def have_two_busy(scene: GroupScene, gate: Gate) -> None:
 
 
 def want(scene: GroupScene, workers: int) -> None:
-    scene.namespace.kubectl("scale", f"queuegroup/{GROUP}", f"--replicas={workers}")
+    scene.namespace.client.scale(f"queuegroup/{GROUP}", workers)
     scene.wait(lambda: scene.status().get("desiredReplicas") == workers, f"there are to be {workers}")
 
 

@@ -1,0 +1,195 @@
+"""Requests to an API server over one connection: what tests would otherwise start a kubectl for.
+
+Objects are dictionaries. They are named as kubectl names them: "stream/orders", "configmap/code", "streams".
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from kubernetes import config
+
+from tests.testbed.waiting import WITHIN_SECONDS, eventually
+
+Object = dict[str, Any]
+
+DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+APPLY = "application/apply-patch+yaml"
+MERGE = "application/merge-patch+json"
+JSON = "application/json"
+MANAGER = "tests"
+NOT_FOUND = 404
+FAILURES = 400
+"""The lowest HTTP status that is one."""
+ANSWER_SECONDS = 60
+
+
+class RefusedError(RuntimeError):
+    """The API server's answer is a failure; the text is its message."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Client:
+    """One user's requests. What is namespaced and names no namespace is in `namespace`."""
+
+    def __init__(self, kubeconfig: Path, namespace: str = "default") -> None:
+        self._kubeconfig = kubeconfig
+        self.namespace = namespace
+        self._resources: dict[str, _Resource] = {}
+
+    def create(self, *manifests: Object, dry_run: bool = False) -> Object:
+        """Create objects, refusing fields that their kinds don't have, and return the last."""
+        query = {"fieldValidation": "Strict", **({"dryRun": "All"} if dry_run else {})}
+        answers = [self.request("POST", self._collection(each), each, query=query) for each in manifests]
+        return answers[-1]
+
+    def apply(self, *manifests: Object) -> Object:
+        """Apply objects server-side, taking over fields from other managers, and return the last."""
+        query = {"fieldManager": MANAGER, "force": "true", "fieldValidation": "Strict"}
+        paths = [f"{self._collection(each)}/{each['metadata']['name']}" for each in manifests]
+        answers = [
+            self.request("PATCH", path, each, content_type=APPLY, query=query)
+            for path, each in zip(paths, manifests, strict=True)
+        ]
+        return answers[-1]
+
+    def get(self, what: str, *, subresource: str = "") -> Object:
+        return self.request("GET", self._path(what, subresource))
+
+    def find(self, what: str) -> Object | None:
+        """Return an object, or None if it doesn't exist."""
+        try:
+            return self.get(what)
+        except RefusedError as refused:
+            if refused.status != NOT_FOUND:
+                raise
+            return None
+
+    def list(self, *kinds: str, selector: str = "") -> Sequence[Object]:
+        """Return all objects of these kinds in the namespace, one kind after the other."""
+        query = {"labelSelector": selector} if selector else {}
+        return [item for kind in kinds for item in self.request("GET", self._path(kind), query=query)["items"]]
+
+    def patch(self, what: str, patch: Object, *, subresource: str = "") -> Object:
+        """Apply a JSON merge patch."""
+        return self.request("PATCH", self._path(what, subresource), patch, content_type=MERGE)
+
+    def annotate(self, what: str, annotations: Mapping[str, str | None]) -> None:
+        """Set annotations; None removes one."""
+        self.patch(what, {"metadata": {"annotations": annotations}})
+
+    def label(self, what: str, labels: Mapping[str, str | None]) -> None:
+        """Set labels; None removes one."""
+        self.patch(what, {"metadata": {"labels": labels}})
+
+    def scale(self, what: str, replicas: int) -> None:
+        self.patch(what, {"spec": {"replicas": replicas}}, subresource="scale")
+
+    def delete(self, what: str, *, within: float = WITHIN_SECONDS) -> None:
+        """Delete an object, and wait until it is gone."""
+        uid = self.get(what)["metadata"]["uid"]
+        self.begin_deletion(what)
+
+        def is_gone() -> bool:
+            found = self.find(what)
+            return found is None or found["metadata"]["uid"] != uid
+
+        eventually(is_gone, f"{what} is gone", within)
+
+    def begin_deletion(self, what: str) -> None:
+        """Ask for a deletion, which may then wait for finalizers."""
+        self.request("DELETE", self._path(what))
+
+    def delete_all(self, *kinds: str, within: float = WITHIN_SECONDS) -> None:
+        """Delete all objects of these kinds in the namespace, and wait until they are gone."""
+        self.begin_deletion_of_all(*kinds)
+        eventually(lambda: not self.list(*kinds), f"all {', '.join(kinds)} are gone", within)
+
+    def begin_deletion_of_all(self, *kinds: str) -> None:
+        """Ask for the deletion of a whole collection, kind by kind, as the end of a namespace does."""
+        for kind in kinds:
+            self.request("DELETE", self._path(kind))
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Object | None = None,
+        *,
+        content_type: str = JSON,
+        accept: str = JSON,
+        query: dict[str, str] | None = None,
+    ) -> Object:
+        """Send one request, and return the answer; raise RefusedError if it is a failure."""
+        configuration = self._api.configuration
+        headers = {"Accept": accept, "Content-Type": content_type}
+        if token := configuration.get_api_key_with_prefix("authorization"):
+            headers["Authorization"] = token
+        url = f"{configuration.host}{path}?{urlencode(query or {})}"
+        answer = self._api.rest_client.pool_manager.request(
+            method, url, body=json.dumps(body) if body is not None else None, headers=headers, timeout=ANSWER_SECONDS
+        )
+        document: Object = json.loads(answer.data)
+        if answer.status >= FAILURES:
+            raise RefusedError(answer.status, document["message"])
+        return document
+
+    @cached_property
+    def _api(self) -> Any:  # noqa: ANN401 - the package has no types
+        return config.new_client_from_config(str(self._kubeconfig))  # type: ignore[no-untyped-call]
+
+    def _collection(self, manifest: Object) -> str:
+        """Return the path that an object of this kind is created at."""
+        api_version, kind = manifest["apiVersion"], manifest["kind"]
+        found = self._find_resource(f"{kind}:{api_version}")
+        return found.path(manifest["metadata"].get("namespace", self.namespace))
+
+    def _path(self, what: str, subresource: str = "") -> str:
+        kind, _, name = what.partition("/")
+        path = self._find_resource(kind.lower()).path(self.namespace)
+        return "/".join(part for part in (path, name, subresource) if part)
+
+    def _find_resource(self, name: str) -> "_Resource":
+        if name not in self._resources:
+            self._resources = self._discover()
+        if name not in self._resources:
+            raise RefusedError(NOT_FOUND, f"The API server has no resource {name}.")
+        return self._resources[name]
+
+    def _discover(self) -> "dict[str, _Resource]":
+        """Return all resources by every name that they have; of two by the same name, the first."""
+        found: dict[str, _Resource] = {}
+        for root in ("/api", "/apis"):
+            for group in self.request("GET", root, accept=DISCOVERY)["items"]:
+                for version in group["versions"]:
+                    for entry in version["resources"]:
+                        resource = _Resource(root, group["metadata"].get("name", ""), version["version"], entry)
+                        for name in resource.names():
+                            found.setdefault(name, resource)
+        return found
+
+
+class _Resource:
+    """One kind, in one version of its group."""
+
+    def __init__(self, root: str, group: str, version: str, entry: Object) -> None:
+        self._group, self._version, self._entry = group, version, entry
+        self._root = f"{root}/{group}/{version}" if group else f"{root}/{version}"
+
+    def names(self) -> list[str]:
+        plural, singular = self._entry["resource"], self._entry["singularResource"]
+        api_version = f"{self._group}/{self._version}" if self._group else self._version
+        qualified = [f"{plural}.{self._group}", f"{singular}.{self._group}"] if self._group else []
+        by_kind = f"{self._entry['responseKind']['kind']}:{api_version}"
+        return [plural, singular, *self._entry.get("shortNames", ()), *qualified, by_kind]
+
+    def path(self, namespace: str) -> str:
+        is_namespaced = self._entry["scope"] == "Namespaced"
+        where = f"/namespaces/{namespace}" if is_namespaced else ""
+        return f"{self._root}{where}/{self._entry['resource']}"
