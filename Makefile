@@ -5,7 +5,7 @@ RUN = .venv/bin/python
 ARGS ?=
 
 .DEFAULT_GOAL = help
-.PHONY: help environment demo chaos chaos-long test test-sparks e2e requirements check bench crds images lock clean
+.PHONY: help environment demo chaos chaos-long test test-full test-pythons test-stress test-sparks e2e requirements check bench crds images lock clean
 
 help: ## print what there is
 	@awk -F ':.*## ' '/^[a-z][^:]*:.*## / {sub("%", "NAME", $$1); printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -16,11 +16,20 @@ environment: ## make .venv, which everything else runs in
 demo: environment ## lead 50 000 orders from JetStream through Spark into Parquet, here and now
 	@$(RUN) examples/demo.py $(ARGS)
 
-test: ## run the tests against real servers, under every Python found (PYTHONS="3.11 3.13", ARGS="-k relay")
-	@$(PYTHON) tools/test.py $(ARGS)
+test: ## run what every edit needs: pure tests, one real NATS server, API server and Spark (ARGS="-k relay")
+	@$(PYTHON) tools/test.py test $(ARGS)
 
-e2e: ## run the tests that need a whole cluster: one made here (root), or the one that KUBECONFIG names
-	@$(PYTHON) tools/test.py --e2e $(ARGS)
+test-full: ## run every test that needs no cluster, on this Python: all servers, faults, simulations
+	@$(PYTHON) tools/test.py test-full $(ARGS)
+
+test-pythons: ## run what depends on the interpreter, under the other supported Pythons
+	@$(PYTHON) tools/test.py test-pythons $(ARGS)
+
+test-stress: environment ## run tests in random order, under load, with processes that stop (ARGS="--rounds 5 tests/worker")
+	@$(RUN) tools/stress.py $(ARGS)
+
+e2e: ## run what needs a whole cluster: a node made here (root), or the one that KUBECONFIG names
+	@$(PYTHON) tools/test.py e2e $(ARGS)
 
 test-sparks: ## run the driver's tests under each pyspark that it supports (ARGS="4.0 4.1 -- -k connect")
 	@$(PYTHON) tools/sparks.py $(ARGS)

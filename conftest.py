@@ -1,3 +1,3 @@
-"""Every test has the testbed's fixtures, and examples made up in the same way."""
+"""The plugins of all tests."""
 
-pytest_plugins = ("tests.testbed.plugin", "tests.requirements", "tests.made_up")
+pytest_plugins = ("tests.testbed.plugin", "tests.requirements", "tests.made_up", "tests.timing", "tests.stress")

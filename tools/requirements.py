@@ -24,7 +24,7 @@ if __package__ is None:  # run as a script
 from tools.console import say
 from tools.environment import ROOT
 from tools.results import FOLDER
-from tools.test import PARALLEL
+from tools.tiers import PARALLEL
 
 STATEMENTS = ROOT / "tests" / "jetstream" / "requirements.toml"
 REPORT = FOLDER / "requirements.xml"

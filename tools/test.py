@@ -1,9 +1,8 @@
-"""Run the tests under each Python that we support, in parallel processes, after getting ready what they need.
+"""Run one tier of the tests: build what it needs, run pytest, record what came out and where the time went.
 
-usage: python3 tools/test.py [--e2e] [pytest's arguments]
+usage: python3 tools/test.py TIER [--record] [pytest's arguments]
 
-Knows which Pythons and which stage. Does not know the tests. PYTHONS="3.11 3.13" chooses the versions; by default all
-that this machine has, and under CI=true all that we support.
+`--record` keeps the times in tests/times.json, where later runs find how long each folder takes.
 """
 
 import os
@@ -15,46 +14,43 @@ from pathlib import Path
 if __package__ is None:  # run as a script, before anything is installed
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tools import times
 from tools.console import CannotContinueError, say
 from tools.environment import ROOT, ensure, find_python
 from tools.results import FOLDER, Result, record
+from tools.tiers import SUPPORTED_PYTHONS, TIERS, Tier
 
-SUPPORTED = ("3.11", "3.13")
-PARALLEL = ["--numprocesses=auto", "--maxprocesses=4", "--dist=loadgroup"]
-PREPARE = [["tests.testbed.binaries", "kubebox", "helm", "nats-servers", "nack", "promtool"]]
-PREPARE_CLUSTER = [
-    ["tests.testbed.kubernetes.host"],
-    ["tests.testbed.binaries", "kubebox", "helm", "coredns", "pause", "probe", "nack"],
-    ["tools.images"],
-]
-"""What is run ahead of the tests, where what it says can be seen: pytest would keep it to itself."""
-
+RECORD = "--record"
 NO_TESTS_CHOSEN = 5
 
 
 def main(arguments: list[str]) -> int:
+    name, *chosen = arguments
+    tier = TIERS[name]
+    recorded = RECORD in chosen
+    chosen = [argument for argument in chosen if argument != RECORD]
     try:
-        if "--e2e" in arguments:
-            arguments.remove("--e2e")
-            own = f"{sys.version_info.major}.{sys.version_info.minor}"
-            return run("e2e", own, PREPARE_CLUSTER, ["-m", "e2e", *arguments])
-        chosen = ["-m", "not e2e", *PARALLEL, *arguments]
-        codes = [run(f"test-{version}", version, PREPARE, chosen) for version in versions()]
+        codes = [run(tier, version, chosen, recorded=recorded) for version in versions(tier)]
     except CannotContinueError as problem:
         say(f"\n{problem}")
         return 1
-    return max(codes)
+    return max(codes, default=0)
 
 
-def versions() -> list[str]:
-    """Return the Python versions to test under."""
-    chosen = os.environ.get("PYTHONS", "").split()
-    if chosen or os.environ.get("CI") == "true":
-        return chosen or list(SUPPORTED)
-    found = [version for version in SUPPORTED if is_here(version)]
-    for version in sorted(set(SUPPORTED) - set(found)):
-        say(f"Python {version} is not on this machine: its tests are left out here (CI runs them)")
-    return found or [f"{sys.version_info.major}.{sys.version_info.minor}"]
+def versions(tier: Tier) -> list[str]:
+    """Return the Python versions that a tier runs under: PYTHONS, or this one, or for `test-pythons` all others."""
+    if chosen := os.environ.get("PYTHONS", "").split():
+        return chosen
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if tier.name != "test-pythons":
+        return [own]
+    others = [version for version in SUPPORTED_PYTHONS if version != own]
+    if os.environ.get("CI") == "true":
+        return others
+    found = [version for version in others if is_here(version)]
+    for version in sorted(set(others) - set(found)):
+        say(f"Python {version} is not installed here, so its tests don't run (CI runs them).")
+    return found
 
 
 def is_here(version: str) -> bool:
@@ -65,21 +61,24 @@ def is_here(version: str) -> bool:
     return True
 
 
-def run(stage: str, version: str, preparations: list[list[str]], arguments: list[str]) -> int:
-    """Run the tests under one Python, record what it came to, and return pytest's verdict."""
+def run(tier: Tier, version: str, arguments: list[str], *, recorded: bool) -> int:
+    """Run a tier under one Python, and return pytest's exit code."""
     python = str(ensure(version) / "bin" / "python")
-    for module in preparations:
-        if subprocess.run([python, "-m", *module], cwd=ROOT, check=False).returncode:
+    for module in [*tier.modules, f"tests.testbed.binaries {' '.join(tier.programs)}"]:
+        if subprocess.run([python, "-m", *module.split()], cwd=ROOT, check=False).returncode:
             return 1
-    report = FOLDER / f"{stage}.xml"
+    report = FOLDER / f"{tier.name}.xml"
     report.unlink(missing_ok=True)
-    say(f"\n{stage}: tests under Python {version}")
-    code = subprocess.run(
-        [python, "-m", "pytest", f"--junit-xml={report}", *arguments], cwd=ROOT, check=False
-    ).returncode
+    say(f"\n{tier.name} under Python {version}: {tier.proves}; about {tier.minutes} minutes")
+    command = [python, "-m", "pytest", f"--junit-xml={report}", "--progress", "-m", tier.marked, *tier.options]
+    code = subprocess.run([*command, *arguments], cwd=ROOT, check=False).returncode
     if report.exists():
-        result = read_report(stage, report)
+        result = read_report(tier.name, report)
         record(result)
+        measured = times.read(report)
+        say(times.tables(measured))
+        if recorded:
+            times.keep(measured)
         say(result.line)
     return 0 if code == NO_TESTS_CHOSEN else code
 

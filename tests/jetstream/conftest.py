@@ -8,10 +8,10 @@ from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.raw import Raw, connected
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.nats.shared import SharedServers
+from tests.testbed.nats.shared import NEWEST, NEWEST_VARIANTS, SharedServers
 
 
-@pytest.fixture(params=["2.15", "2.15-acks-v2"])
+@pytest.fixture(params=NEWEST_VARIANTS)
 def newest_server(request: pytest.FixtureRequest, shared_servers: SharedServers) -> NatsServer:
     """The newest server, with ack tokens of version 1 and of version 2."""
     return shared_servers.get(request.param)
@@ -20,7 +20,7 @@ def newest_server(request: pytest.FixtureRequest, shared_servers: SharedServers)
 @pytest.fixture
 def server(shared_servers: SharedServers) -> NatsServer:
     """The newest server, shared between tests. A test that breaks its server takes one from `start_nats`."""
-    return shared_servers.get("2.15")
+    return shared_servers.get(NEWEST)
 
 
 @pytest.fixture

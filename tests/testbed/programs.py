@@ -117,12 +117,14 @@ class Program:
         self._forget()
 
     def freeze(self) -> None:
-        """Stop its clock: connections stay open and nothing answers (SIGSTOP)."""
+        """Stop it: its connections stay open, and nothing answers (SIGSTOP)."""
+        _frozen_note(self.pid).touch()
         self.send(signal.SIGSTOP)
         # Threads that run at the moment may still answer, until the kernel says that all of them stand still.
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def thaw(self) -> None:
+        _frozen_note(self.pid).unlink(missing_ok=True)
         self.send(signal.SIGCONT)
 
     @contextlib.contextmanager
@@ -153,7 +155,17 @@ class Program:
         if self._note is not None:
             reaper.signal_group(self.pid, signal.SIGKILL)  # children that outlived their leader
             self._note.unlink(missing_ok=True)
+            _frozen_note(self.pid).unlink(missing_ok=True)
             self._note = None
+
+
+def is_frozen(pid: int) -> bool:
+    """Tell whether a test has stopped this process."""
+    return _frozen_note(pid).exists()
+
+
+def _frozen_note(pid: int) -> Path:
+    return run.current().folder / "frozen" / str(pid)
 
 
 def attach(name: str, log: str | Path) -> None:

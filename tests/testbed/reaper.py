@@ -67,10 +67,11 @@ def note(processes: Path, pid: int) -> Path:
 def recall(entry: Path) -> psutil.Process | None:
     """Return the process of a note, unless it has ended and another has its pid."""
     try:
+        began = entry.read_text()
         process = psutil.Process(int(entry.name))
-    except psutil.NoSuchProcess:
+    except (FileNotFoundError, psutil.NoSuchProcess):
         return None
-    return process if repr(process.create_time()) == entry.read_text() else None
+    return process if repr(process.create_time()) == began else None
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:

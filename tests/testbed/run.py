@@ -3,8 +3,9 @@
 Knows the run's folder, which lists every process that the run started, and the reaper, which ends them when the
 process that owns the run is gone, however it went. Does not know what the processes are.
 
-The folder holds: processes/PID (when that process was started, so that a reused pid is never killed), cleanups/*
-(commands to run after the processes are dead), shared/* (what parallel test processes share), and the servers' data.
+The folder holds: processes/PID (when that process was started, so that a reused pid is never killed), frozen/PID (of
+processes that a test has stopped), cleanups/* (commands to run after the processes are dead), shared/* (what parallel
+test processes share), and the servers' data.
 """
 
 import json
@@ -63,7 +64,7 @@ class Owner:
 
     def __init__(self) -> None:
         self.run = Run(Path(tempfile.mkdtemp(prefix="penstock-testbed-")))
-        for name in ("processes", "cleanups", "shared"):
+        for name in ("processes", "frozen", "cleanups", "shared"):
             (self.run.folder / name).mkdir()
         # The pipe is how the reaper learns of our end, even by kill -9; a session of its own keeps Ctrl-C from it.
         self._reaper = subprocess.Popen(

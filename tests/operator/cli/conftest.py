@@ -8,13 +8,13 @@ import pytest
 from tests.operator.cli.commands import Declared, Run, penstock_as
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.nats.shared import SharedServers
+from tests.testbed.nats.shared import NEWEST, SharedServers
 
 
 @pytest.fixture
 def server(shared_servers: SharedServers) -> NatsServer:
     """The newest server, shared between tests: they name streams after themselves (`fresh_name`)."""
-    return shared_servers.get("2.15")
+    return shared_servers.get(NEWEST)
 
 
 @pytest.fixture

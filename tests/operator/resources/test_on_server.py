@@ -24,7 +24,7 @@ from penstock_operator.resources.part import Part
 from penstock_operator.resources.server import Counterpart, counterparts
 from penstock_operator.resources.spelling import from_server
 from penstock_operator.resources.translation import consumer_config, consumer_spec, stream_config, stream_spec
-from tests.testbed.nats.shared import SharedServers
+from tests.testbed.nats.shared import NEWEST, SharedServers
 
 Json = dict[str, Any]
 SECOND = 10**9
@@ -76,7 +76,7 @@ NOT_HERE: Mapping[str, str] = {
 
 @pytest.fixture
 async def jetstream(shared_servers: SharedServers) -> AsyncIterator[JetStream]:
-    async with Connection(shared_servers.get("2.15").url) as connection:
+    async with Connection(shared_servers.get(NEWEST).url) as connection:
         yield JetStream(connection)
 
 

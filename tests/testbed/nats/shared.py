@@ -11,9 +11,10 @@ import pytest
 from tests.testbed.binaries import NATS_SERVERS
 from tests.testbed.nats.server import NatsServer, Options
 
+NEWEST = "2.15"
 VARIANTS = {
     **{version.rpartition(".")[0]: Options(version=version) for version in NATS_SERVERS},
-    "2.15": Options(),
+    NEWEST: Options(),
     "2.15-acks-v2": Options(js_ack_fc_v2=True),
 }
 """One server of each line that is supported; the newest also with ack tokens of version 2."""
@@ -44,7 +45,12 @@ def shared_servers() -> Iterator[SharedServers]:
     servers.close()
 
 
-@pytest.fixture(params=list(VARIANTS))
+OLDER = [variant for variant in VARIANTS if variant != NEWEST]
+NEWEST_VARIANTS = [NEWEST, pytest.param(f"{NEWEST}-acks-v2", marks=pytest.mark.full)]
+EVERY_VARIANT = [NEWEST, *(pytest.param(variant, marks=pytest.mark.full) for variant in OLDER)]
+
+
+@pytest.fixture(params=EVERY_VARIANT)
 def every_server(request: pytest.FixtureRequest, shared_servers: SharedServers) -> NatsServer:
     """A server of each variant in turn, shared between tests: name streams after the test (`fresh_name`)."""
     return shared_servers.get(request.param)

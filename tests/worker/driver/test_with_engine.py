@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from tests.testbed.nats.shared import SharedServers
+from tests.testbed.nats.shared import NEWEST, SharedServers
 from tests.worker.driver.driving import RunningDriver
 from tests.worker.engine.working import Scene, scene
 
@@ -17,7 +17,7 @@ COUNT = 500
 @pytest.fixture
 async def work(driver: RunningDriver, shared_servers: SharedServers) -> AsyncIterator[Scene]:
     """A scene whose driver is the real one: its function does what the stream is called."""
-    async with scene(shared_servers.get("2.15").url, "write") as made:
+    async with scene(shared_servers.get(NEWEST).url, "write") as made:
         await made.consumer()
         made.settings = replace(made.settings, socket=driver.settings.socket)
         yield made

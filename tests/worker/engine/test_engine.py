@@ -14,7 +14,7 @@ from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
 from penstock_worker.policy.settings import BatchSettings
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.nats.shared import SharedServers
+from tests.testbed.nats.shared import NEWEST, NEWEST_VARIANTS, SharedServers
 from tests.worker.engine.working import PATIENCE_SECONDS, SECOND, Scene, scene
 
 MANY = 2_500
@@ -29,7 +29,7 @@ FAULT = Fault("ArithmeticException", "÷ by zero\nin row 7", "DIVIDE_BY_ZERO", "
 
 @pytest.fixture
 def server(shared_servers: SharedServers) -> NatsServer:
-    return shared_servers.get("2.15")
+    return shared_servers.get(NEWEST)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def work(server: NatsServer, fresh_name: str) -> AsyncIterator[Scene]:
         yield made
 
 
-@pytest.mark.parametrize("variant", ["2.15", "2.15-acks-v2"])
+@pytest.mark.parametrize("variant", NEWEST_VARIANTS)
 async def test_every_message_goes_to_the_driver_once_and_is_acknowledged(
     variant: str, shared_servers: SharedServers, fresh_name: str
 ) -> None:

@@ -20,7 +20,7 @@ from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
 from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
 from tests.testbed.nats.fixtures import StartNats, StartRelay
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.nats.shared import SharedServers
+from tests.testbed.nats.shared import NEWEST, SharedServers
 from tests.testbed.programs import Program
 from tests.worker.engine.working import PATIENCE_SECONDS, SECOND, Scene, scene
 
@@ -31,7 +31,7 @@ ACK_WAIT = 2 * SECOND
 
 @pytest.fixture
 def server(shared_servers: SharedServers) -> NatsServer:
-    return shared_servers.get("2.15")
+    return shared_servers.get(NEWEST)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
 from penstock_worker.policy.trouble import Trouble
 from tests.testbed import ports
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.nats.shared import SharedServers
+from tests.testbed.nats.shared import NEWEST, SharedServers
 from tests.worker.engine.working import PATIENCE_SECONDS, Scene, scene
 from tests.worker.probing import fetched
 
@@ -28,7 +28,7 @@ SOME = 20
 
 @pytest.fixture
 def server(shared_servers: SharedServers) -> NatsServer:
-    return shared_servers.get("2.15")
+    return shared_servers.get(NEWEST)
 
 
 @pytest.fixture

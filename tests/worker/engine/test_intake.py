@@ -11,7 +11,7 @@ from penstock_worker.engine import intake
 from penstock_worker.engine.ground import look
 from penstock_worker.engine.intake import Intake
 from penstock_worker.policy.settings import BatchSettings
-from tests.testbed.nats.shared import SharedServers
+from tests.testbed.nats.shared import NEWEST, SharedServers
 from tests.worker.engine.working import Scene, scene
 
 AT_ONCE = 30
@@ -41,7 +41,7 @@ async def taking(
     shared_servers: SharedServers, fresh_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Taking]:
     monkeypatch.setattr(intake, "QUIET_SECONDS", QUIET_SECONDS)
-    async with scene(shared_servers.get("2.15").url, f"intake-{fresh_name}") as work:
+    async with scene(shared_servers.get(NEWEST).url, f"intake-{fresh_name}") as work:
         await work.consumer(max_ack_pending=AT_ONCE)
         replies: list[bytes] = []
 

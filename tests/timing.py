@@ -1,0 +1,148 @@
+"""What each test costs, into pytest's report; and how far a run is, with an estimate of the time left. A pytest plugin.
+
+A test's CPU is that of its process and of the processes that it started and that have ended. Servers that tests share
+end with the run, and belong to no test.
+"""
+
+import json
+import os
+import re
+import resource
+import sys
+import time
+from collections import Counter
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools import times
+
+LEAST_FIXTURE_SECONDS = 0.05
+PROGRESS_SECONDS = 10
+UNKNOWN_TEST_SECONDS = 0.1
+
+CPU_BEGAN = pytest.StashKey[float]()
+
+_started: Counter[str] = Counter()
+_fixtures: Counter[str] = Counter()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "print how far the run is every ten seconds, instead of a letter for each test"
+    parser.getgroup("timing").addoption("--progress", action="store_true", help=told)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    sys.addaudithook(_note_process)
+    if config.option.progress and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Progress(config), "progress")
+
+
+def _note_process(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "subprocess.Popen":
+        program, command = arguments[:2]
+        first = command[0] if isinstance(command, Sequence) and not isinstance(command, str) and command else program
+        _started[Path(os.fsdecode(first or "")).name] += 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+    began = time.monotonic()
+    try:
+        return (yield)
+    finally:
+        _fixtures[fixturedef.argname] += time.monotonic() - began  # type: ignore[assignment]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    item.stash[CPU_BEGAN] = _cpu_seconds()
+    _started.clear()
+    _fixtures.clear()
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Add the costs when all of the test is over: reports carry a test's properties."""
+    if call.when != "teardown":
+        return
+    properties: list[tuple[str, object]] = [(times.CPU, f"{_cpu_seconds() - item.stash[CPU_BEGAN]:.3f}")]
+    properties += [
+        (f"{times.FIXTURE}{name}", f"{seconds:.3f}")
+        for name, seconds in _fixtures.items()
+        if seconds > LEAST_FIXTURE_SECONDS
+    ]
+    properties += [(f"{times.STARTED}{name}", str(count)) for name, count in _started.items()]
+    item.user_properties.extend(properties)
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process, and of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+class Progress:
+    """Lines such as "412 of 2,310 tests, 1:20 so far, about 5:10 left", by what the last kept run took."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._kept = json.loads(times.KEPT.read_text()) if times.KEPT.exists() else {}
+        self._expected: dict[str, float] = {}
+        self._began = self._spoke_at = time.monotonic()
+        self._tests = 0
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        self._expect(ids)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._expect([item.nodeid for item in session.items])
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Print no letter for a test that passed."""
+        passed = report.when == "call" and report.passed and not hasattr(report, "wasxfail")
+        return ("passed", "", "") if passed else None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "teardown":
+            return
+        self._expected.pop(_plain(report.nodeid), None)
+        now = time.monotonic()
+        if now - self._spoke_at >= PROGRESS_SECONDS:
+            self._spoke_at = now
+            self._say(now - self._began)
+
+    def _expect(self, ids: Sequence[str]) -> None:
+        """Expect of each test the mean of its folder."""
+        if not self._expected:
+            self._expected = {_plain(nodeid): self._seconds(nodeid) for nodeid in ids}
+            self._tests, self._whole = len(ids), sum(self._expected.values())
+            self._began = self._spoke_at = time.monotonic()
+
+    def _seconds(self, nodeid: str) -> float:
+        file = nodeid.partition("::")[0].removesuffix(".py").replace("/", ".")
+        share = self._kept.get(times.folder_of(file))
+        return share["seconds"] / share["tests"] if share else UNKNOWN_TEST_SECONDS
+
+    def _say(self, seconds: float) -> None:
+        left = sum(self._expected.values())
+        done = self._tests - len(self._expected)
+        ahead = seconds * left / max(self._whole - left, 1e-9)
+        line = f"{done:,} of {self._tests:,} tests, {_clock(seconds)} so far, about {_clock(ahead)} left"
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            terminal.ensure_newline()
+            terminal.write_line(line)
+
+
+def _plain(nodeid: str) -> str:
+    """Return a test's id without the group that xdist adds to it."""
+    return re.sub(r"@[^\]@]*$", "", nodeid)
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
