@@ -103,9 +103,10 @@ class Progress:
         self._expect([item.nodeid for item in session.items])
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Print no letter for a test that passed."""
-        passed = report.when == "call" and report.passed and not hasattr(report, "wasxfail")
-        return ("passed", "", "") if passed else None
+        """Print no letter for a test or a subtest that passed."""
+        if not report.passed or report.when != "call" or hasattr(report, "wasxfail"):
+            return None
+        return ("subtests passed" if isinstance(report, pytest.SubtestReport) else "passed", "", "")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when != "teardown":
