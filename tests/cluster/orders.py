@@ -21,6 +21,7 @@ from penstock_jetstream import Connection, ConsumerInfo, JetStream, Publisher, R
 from tests.cluster.stage import Stage, apply_example, kubectl
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.volumes import offer_volume
+from tests.testbed.waiting import eventually_async
 
 T = TypeVar("T")
 GROUP = "orders-etl"
@@ -34,7 +35,6 @@ PUBLISH_SECONDS = 180
 """Within which a message is confirmed, though the server is away for a while."""
 SLICE = 250
 SECONDS = 240
-LOOK_SECONDS = 0.05
 Totals = dict[str, Counter[str]]
 
 
@@ -89,7 +89,8 @@ class Orders:
             acks = []
             for sent, number in enumerate(numbers):
                 if sent % SLICE == 0:
-                    await asyncio.sleep(began + sent / per_second - asyncio.get_running_loop().time())
+                    ahead = began + sent / per_second - asyncio.get_running_loop().time()
+                    await asyncio.sleep(ahead)  # calm: the publisher keeps to a rate
                 region, order = self._order(number)
                 acks.append(await publisher.submit(f"orders.{region}", order, message_id=str(number)))
             await asyncio.gather(*acks)
@@ -122,12 +123,13 @@ class Orders:
         self._wait(lambda info: info.ack_floor.stream_sequence >= last)
 
     def _wait(self, condition: Callable[[ConsumerInfo], bool]) -> None:
-        async def waiting(js: JetStream) -> None:
-            async with asyncio.timeout(SECONDS):
-                while not condition(await js.consumers.info(STREAM, CONSUMER)):  # noqa: ASYNC110 - a server's doing
-                    await asyncio.sleep(LOOK_SECONDS)
+        async def wait(js: JetStream) -> None:
+            async def holds() -> bool:
+                return condition(await js.consumers.info(STREAM, CONSUMER))
 
-        self.ask(waiting)
+            await eventually_async(holds, f"the condition of consumer {CONSUMER}", SECONDS)
+
+        self.ask(wait)
 
     def deliveries(self) -> int:
         """Return how many messages were delivered, those delivered again counted each time."""

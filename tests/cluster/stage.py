@@ -4,12 +4,9 @@ Knows commands that a user types. Does not know what a test does with them.
 """
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-import pytest
 
 from tests.cluster.helm import Helm
 from tests.testbed.kubernetes.access import Namespace
@@ -17,12 +14,12 @@ from tests.testbed.kubernetes.cluster import new_namespace
 from tests.testbed.kubernetes.node import Node
 from tests.testbed.kubernetes.volumes import offer_volume
 from tests.testbed.run import ROOT
+from tests.testbed.waiting import eventually
 from tools.console import say
 
 EXAMPLES = ROOT / "examples"
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 SECONDS = 240
-LOOK_SECONDS = 0.3
 """Between two looks: kubectl takes a while of a processor each time, and those that are looked at need it."""
 SHOWN = "queuegroups,deployments,statefulsets,pods"
 NATS_CLAIM = "data-nats-0"
@@ -110,12 +107,12 @@ def workers(namespace: Namespace, group: str) -> list[str]:
 
 
 def until(condition: Callable[[], bool], what: str, namespace: Namespace, seconds: float = SECONDS) -> None:
-    """Wait; past the deadline, show how everything stands."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"{what}: not within {seconds:g} s\n{state_of(namespace)}")
-        time.sleep(LOOK_SECONDS)
+    """Wait; past the deadline, show the state of everything in the namespace."""
+    try:
+        eventually(condition, what, seconds)
+    except TimeoutError as late:
+        late.add_note(state_of(namespace))
+        raise
 
 
 def state_of(namespace: Namespace) -> str:

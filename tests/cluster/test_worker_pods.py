@@ -8,8 +8,9 @@ import pytest
 
 from penstock_jetstream import Connection, JetStream
 from tests.cluster.nats_pods import forwarded, start_nats
-from tests.cluster.worker_pods import PAUSE_SECONDS, SECONDS, SERVICE_ACCOUNT, WorkerPods
+from tests.cluster.worker_pods import SECONDS, SERVICE_ACCOUNT, WorkerPods
 from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.waiting import eventually
 from tools.console import say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # the first test of a run starts the node
@@ -34,10 +35,8 @@ async def workers(worker_image: str, nats_image: str, cluster_namespace: Namespa
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not await asyncio.to_thread(condition):
-        assert time.monotonic() < deadline, f"{what}: not within {SECONDS} s"
-        await asyncio.sleep(PAUSE_SECONDS)
+    """Wait for something that kubectl is asked for: it blocks."""
+    await asyncio.to_thread(eventually, condition, what, SECONDS)
 
 
 async def test_a_pod_that_is_deleted_finishes_its_batch_and_gives_back_the_rest_at_once(workers: WorkerPods) -> None:

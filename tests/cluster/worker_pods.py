@@ -3,7 +3,6 @@
 Knows what such pods find when they come, and how a worker is asked. Does not know what a test does with it.
 """
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,13 +16,13 @@ from penstock_worker.spark.kubernetes import EXECUTORS_OF
 from tests.cluster.pods import PULL_POLICY
 from tests.operator.plan.workload.workloads import declared, made, pod_of, understood
 from tests.testbed.kubernetes.access import KubectlError, Namespace
+from tests.testbed.waiting import eventually_async
 
 STREAM, CONSUMER, GROUP = "orders", "etl", "orders-etl"
 CONNECTION = {"servers": ["nats://nats:4222"]}
 BATCH = {"inFlight": 1}
 MOST_HELD = 10_000
 SECONDS = 180
-PAUSE_SECONDS = 0.1
 SERVICE_ACCOUNT = "spark"
 SECRET = {"name": "SECRET", "valueFrom": {"secretKeyRef": {"name": "lake", "key": "password"}}}
 CODE = """
@@ -115,22 +114,21 @@ class WorkerPods:
         return await self.js.consumers.info(STREAM, CONSUMER)
 
     async def until_committed(self, sequence: int) -> None:
-        async with asyncio.timeout(SECONDS):
-            while (await self.info()).ack_floor.stream_sequence < sequence:  # noqa: ASYNC110 - a server's doing
-                await asyncio.sleep(PAUSE_SECONDS)
+        async def is_committed() -> bool:
+            return (await self.info()).ack_floor.stream_sequence >= sequence
+
+        await eventually_async(is_committed, f"sequence {sequence} is committed", SECONDS)
 
     async def until_status(self, name: str, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Wait until a worker says something of itself."""
+        """Wait for a worker's status that meets the condition."""
         subject = subject_of(f"{self.namespace.name}/{GROUP}", "status", worker=name)
-        async with asyncio.timeout(SECONDS):
-            while True:
-                try:
-                    told = json.loads((await self.js.connection.request(subject, timeout_seconds=SECONDS)).payload)
-                except NoRespondersError:
-                    told = None
-                if told is not None and condition(told):
-                    return dict(told)
-                await asyncio.sleep(PAUSE_SECONDS)
+
+        async def status() -> dict[str, Any] | None:
+            answer = await self.js.connection.request(subject, timeout_seconds=SECONDS)
+            found: dict[str, Any] = json.loads(answer.payload)
+            return found if condition(found) else None
+
+        return await eventually_async(status, f"the status of {name}", SECONDS, not_yet=(NoRespondersError,))
 
     def logs(self, name: str) -> str:
         """Return what a worker's processes have said so far."""

@@ -4,7 +4,9 @@ Knows which to take: the cluster that KUBECONFIG names, else a node of ours. Tes
 tests/cluster; all others need a control plane alone.
 """
 
+import contextlib
 import os
+import threading
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +23,23 @@ from tests.testbed.kubernetes.node import Node
 @pytest.fixture(scope="session")
 def control_plane() -> Access:
     """A control plane, one for all parallel test processes. Tests do not break it: others use it."""
-    return Access.attach(run.current().shared("control-plane", _start_control_plane))
+    return Access.attach(_shared_control_plane())
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start the shared control plane in the background, so that the first test that needs it doesn't wait for it."""
+    needed = any("control_plane" in getattr(item, "fixturenames", ()) for item in session.items)
+    if needed and not session.config.option.collectonly:
+        threading.Thread(target=_start_ahead, name="control-plane", daemon=True).start()
+
+
+def _start_ahead() -> None:
+    with contextlib.suppress(RuntimeError):  # the fixture raises it
+        _shared_control_plane()
+
+
+def _shared_control_plane() -> dict[str, Any]:
+    return run.current().shared("control-plane", _start_control_plane)
 
 
 def _start_control_plane() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from tests.testbed.nats.client import connection
-from tests.testbed.waiting import PAUSE_SECONDS
+from tests.testbed.waiting import eventually_async
 
 T = TypeVar("T")
 REQUEST_SECONDS = 5
@@ -78,10 +78,15 @@ async def _all_hear_all(everyone: Sequence[Mapping[str, Any]]) -> bool:
             await listening(number, await ends.enter_async_context(connection(**arguments, allow_reconnect=False)))
             for number, arguments in enumerate(everyone)
         ]
-        for _ in range(int(HEARING_SECONDS / PAUSE_SECONDS)):
+
+        async def all_heard() -> bool:
             for number, client in enumerate(clients):
                 await client.publish(subject, b"%d" % number)
-            await asyncio.sleep(PAUSE_SECONDS)
-            if len(heard) == len(clients) ** 2:
-                return True
-    return False
+                await client.flush(HEARING_SECONDS)
+            return len(heard) == len(clients) ** 2
+
+        try:
+            await eventually_async(all_heard, "every node hears every other", HEARING_SECONDS)
+        except TimeoutError:
+            return False
+    return True

@@ -87,7 +87,7 @@ class Identity:
     def sign(self, subject: "Identity", claims: Claims) -> str:
         """Vouch for another identity, or for this one itself, in a JWT."""
         body = {
-            "iat": int(time.time()),
+            "iat": int(time.time()),  # calm: JWTs have the wall clock's time
             "iss": self.public_key,
             "name": claims.name,
             "sub": subject.public_key,

@@ -1,6 +1,5 @@
 """A cluster of three, its leaders, and one node lost; and a domain behind a leaf node."""
 
-import asyncio
 import contextlib
 import itertools
 
@@ -17,7 +16,7 @@ from tests.testbed.nats.fixtures import StartNatsCluster, StartNatsLeaf, StartRe
 from tests.testbed.nats.leaf import LEAF_DOMAIN
 from tests.testbed.nats.relay import Relay
 from tests.testbed.run import current
-from tests.testbed.waiting import PAUSE_SECONDS, eventually
+from tests.testbed.waiting import eventually, eventually_async
 
 PATIENCE_SECONDS = 60
 ids = map(str, itertools.count())
@@ -31,14 +30,14 @@ async def add_replicated_stream(client: Client, *, messages: int) -> None:
 
 
 async def publish(client: Client) -> None:
-    """Have one message stored, once: while the replicas elect a leader nobody answers, or too late."""
+    """Have one message stored, once; while the replicas elect a leader there is no answer."""
     message_id = {"Nats-Msg-Id": next(ids)}
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while True:
-            with contextlib.suppress(NatsError):
-                await client.jetstream().publish("orders", b"one", headers=message_id)
-                return
-            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def is_stored() -> bool:
+        await client.jetstream().publish("orders", b"one", headers=message_id)
+        return True
+
+    await eventually_async(is_stored, "a message is stored", PATIENCE_SECONDS, not_yet=(NatsError,))
 
 
 def wait_stored(cluster: NatsCluster, messages: int) -> None:
