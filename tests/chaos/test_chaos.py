@@ -9,7 +9,7 @@ from tests.chaos.playing import played, told
 from tests.chaos.scenes import CHEAP
 from tests.testbed.nats.fixtures import StartNats
 
-pytestmark = [pytest.mark.chaos, pytest.mark.timeout(900), pytest.mark.xdist_group("chaos")]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(900), pytest.mark.xdist_group("chaos")]
 BATCHES, STAGES = 90, 3
 A_FEW = 10
 """A thread or a file that each batch left behind would be thirty more."""

@@ -13,6 +13,8 @@ from tests.testbed.golang import GoProgram
 from tools.console import CannotContinueError
 from tools.environment import ROOT
 
+pytestmark = pytest.mark.full
+
 HELLO = 'package main\n\nfunc main() { println("hello") }\n'
 
 

@@ -12,6 +12,8 @@ import pytest
 from tests.testbed import run
 from tests.testbed.waiting import eventually
 
+pytestmark = pytest.mark.full
+
 PATIENCE_SECONDS = 120
 
 

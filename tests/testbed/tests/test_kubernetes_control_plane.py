@@ -17,6 +17,8 @@ from tests.testbed.programs import Program
 from tests.testbed.waiting import eventually
 from tools.console import CannotContinueError
 
+pytestmark = pytest.mark.full
+
 SEEN_SECONDS = 60  # a moment, on a machine that does other things too
 GAUGES = """
 apiVersion: apiextensions.k8s.io/v1

@@ -15,6 +15,8 @@ from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
 
+pytestmark = pytest.mark.full
+
 SECRETS = ["userpass", "token", "nkey", "creds"]
 
 
@@ -33,21 +35,11 @@ async def refusal(server: NatsServer, arguments: Mapping[str, Any]) -> Exception
 
 
 @pytest.mark.parametrize("method", SECRETS)
-async def test_the_right_secret_gets_in_and_uses_jetstream(start_nats: StartNats, method: str) -> None:
-    server = start_nats(access=METHODS[method](current().new_folder(method)))
-    assert await uses_jetstream(server.connect_arguments())
-
-
-@pytest.mark.parametrize("method", SECRETS)
-async def test_a_wrong_secret_of_the_same_kind_is_refused(start_nats: StartNats, method: str) -> None:
+async def test_the_right_secret_gets_in_and_a_wrong_one_or_none_is_refused(start_nats: StartNats, method: str) -> None:
     server = start_nats(access=METHODS[method](current().new_folder(method)))
     another = METHODS[method](current().new_folder(method))
+    assert await uses_jetstream(server.connect_arguments())
     assert "authorization" in str(await refusal(server, another.client.arguments)).lower()
-
-
-@pytest.mark.parametrize("method", SECRETS)
-async def test_no_secret_is_refused(start_nats: StartNats, method: str) -> None:
-    server = start_nats(access=METHODS[method](current().new_folder(method)))
     assert "authorization" in str(await refusal(server, {})).lower()
 
 
@@ -58,7 +50,7 @@ async def test_the_system_account_can_be_reached(start_nats: StartNats, method: 
         assert b'"server"' in (await client.request("$SYS.REQ.SERVER.PING")).data
 
 
-def test_beside_a_token_the_lack_of_a_system_login_has_its_sentence(start_nats: StartNats) -> None:
+def test_a_server_with_a_token_says_that_it_has_no_system_login(start_nats: StartNats) -> None:
     server = start_nats(access=METHODS["token"](current().new_folder("token")))
     with pytest.raises(RuntimeError, match="no users beside a token"):
         server.system_arguments()

@@ -18,6 +18,8 @@ from tests.testbed.nats.relay import Relay
 from tests.testbed.run import current
 from tests.testbed.waiting import eventually, eventually_async
 
+pytestmark = pytest.mark.full
+
 PATIENCE_SECONDS = 60
 ids = map(str, itertools.count())
 

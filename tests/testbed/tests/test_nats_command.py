@@ -18,6 +18,8 @@ from tests.testbed.nats.administration import UNANSWERED, RefusedError, request
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually
 
+pytestmark = pytest.mark.full
+
 PATIENCE_SECONDS = 120
 
 

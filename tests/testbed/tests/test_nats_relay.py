@@ -15,6 +15,8 @@ from tests.testbed.nats.fixtures import StartRelay
 from tests.testbed.nats.relay import Relay
 from tests.testbed.nats.server import NatsServer
 
+pytestmark = pytest.mark.full
+
 PATIENCE_SECONDS = 30
 SILENCE_SECONDS = 0.3
 

@@ -17,6 +17,8 @@ import pytest
 from tests.testbed import run
 from tests.testbed.waiting import eventually
 
+pytestmark = pytest.mark.full
+
 STARTING_SECONDS = 200
 ENDING_SECONDS = 60
 

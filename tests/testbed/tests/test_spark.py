@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tests.testbed.spark.classic import ClassicSpark
 from tests.testbed.waiting import eventually
+
+pytestmark = pytest.mark.full
 
 ROWS = 1000
 
@@ -51,6 +54,7 @@ def test_spark_runs_on_the_jre_from_pypi_where_there_is_no_java(tmp_path: Path) 
     job = """
 import sys
 from pathlib import Path
+import pytest
 from pyspark.sql import SparkSession
 from penstock_worker.spark import find_java
 import os
