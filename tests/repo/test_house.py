@@ -26,9 +26,8 @@ def test_every_module_has_a_docstring() -> None:
 
 def test_ci_runs_exactly_the_commands_that_the_readme_gives() -> None:
     section = (ROOT / "README.md").read_text().partition("## Working on it")[2]
-    told = re.findall(r"^make ([\w-]+)$", section, re.MULTILINE)
-    (stages,) = re.findall(r"^for stage in ([\w -]+); do$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
-    assert told == stages.split()
+    commands = re.findall(r"^make (.+)$", section, re.MULTILINE)
+    assert commands == re.findall(r"^stage (.+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
 
 
 def test_every_make_command_in_the_documents_exists() -> None:
