@@ -29,6 +29,7 @@ from tools.tiers import PARALLEL, TIERS
 BUSY = "while True: pass"
 NO_TESTS_CHOSEN = 5
 CHANGED_FILES = 12
+E2E = ":!tests/cluster"
 DAY_SECONDS = 24 * 60 * 60
 
 
@@ -90,7 +91,7 @@ def load(processes: int) -> Iterator[None]:
 def changed_tests() -> list[str]:
     """Return test files that the commits of the day before the newest have changed: all, or a sample of many."""
     newest, commit = git("log", "-1", "--format=%ct %H").split()
-    names = git("log", f"--since={int(newest) - DAY_SECONDS}", "--name-only", "--format=", "--", "tests").split()
+    names = git("log", f"--since={int(newest) - DAY_SECONDS}", "--name-only", "--format=", "--", "tests", E2E).split()
     changed = {name for name in names if Path(name).name.startswith("test_") and (ROOT / name).is_file()}
     chance = random.Random(commit)  # noqa: S311 - another sample for each submission
     return chance.sample(sorted(changed), min(CHANGED_FILES, len(changed)))
