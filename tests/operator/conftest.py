@@ -32,6 +32,6 @@ def install_crds(plane: Access) -> None:
 def _are_established(plane: Access) -> bool:
     found = [plane.client.get(f"crd/{kind.resource}").get("status", {}) for kind in KINDS]
     return all(
-        any(said["type"] == "Established" and said["status"] == "True" for said in status.get("conditions", ()))
+        any(said["type"] == "Established" and said["status"] == "True" for said in status.get("conditions") or ())
         for status in found
     )
