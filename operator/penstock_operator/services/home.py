@@ -16,11 +16,11 @@ __all__ = ["Home", "HomeError", "ObjectChangedError"]
 class Home(Protocol):
     """What services ask of a home. Each call ends within a deadline of the home's own."""
 
-    async def write_status(self, declared: Declared, status: Mapping[str, Any]) -> str | None:
-        """Put this in place of the object's status, and return its version then, if the home has versions."""
+    async def write_status(self, declared: Declared, status: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Replace the object's status, and return the object after that; None if the home has no other writers."""
 
-    async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> str | None:
-        """Put these in place of the object's finalizers, if those are still as they were read; return its version."""
+    async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> Mapping[str, Any] | None:
+        """Replace the object's finalizers if they are as they were read, and return the object as write_status does."""
 
     async def tell(self, declared: Declared, note: Note) -> None:
         """Tell people about it, as an event."""

@@ -16,10 +16,8 @@ from penstock_operator.plan import retry
 from penstock_operator.plan.connections import LinkState
 from penstock_operator.plan.decision import Next
 from penstock_operator.plan.declared import Declared, Identity
-from penstock_operator.plan.dependencies import depends_on
 from penstock_operator.plan.surroundings import Place
-from penstock_operator.resources import CONNECTION, CONSUMER, QUEUE_GROUP, STREAM
-from penstock_operator.resources.management import FINALIZER
+from penstock_operator.resources import CONNECTION, CONSUMER, STREAM
 from penstock_operator.services import connecting, making
 from penstock_operator.services.compacting import compact
 from penstock_operator.services.home import Home, HomeError, ObjectChangedError
@@ -30,7 +28,7 @@ from penstock_operator.services.queue import WorkQueue
 from penstock_operator.services.reading import PERIOD_SECONDS, Reading
 from penstock_operator.services.seen import Seen
 from penstock_operator.services.telling import Telling
-from penstock_operator.services.workshop import Workshop, is_newer
+from penstock_operator.services.workshop import Workshop, has_finalizer, is_newer
 from penstock_operator.services.world import World
 
 WORKERS = 16
@@ -97,16 +95,9 @@ class Reconciler:
             before = None
         if before and not is_newer(declared.resource_version, before.resource_version):
             return  # what we wrote ourselves comes back, or what was before it
-        self._shop.world.show(declared)
         if before is None:
             _log(declared.identity, "was seen.")
-        if before is None or self._has_news(before, declared):
-            self._shop.wake(declared.identity)
-        if before is None or before.generation != declared.generation:
-            self._shop.wake_dependents(declared)
-            self._warn_anew(declared)
-        if _has_ours(before) != _has_ours(declared):
-            self._shop.wake_connections(declared)
+        self._shop.store(before, declared)
 
     def gone(self, identity: Identity, uid: str) -> None:
         """Take out an object that the home does not show any more."""
@@ -114,9 +105,9 @@ class Reconciler:
         if declared is None or declared.uid != uid:
             return
         _log(identity, "is gone.")
-        if _has_ours(declared):
+        if has_finalizer(declared):
             self._shop.wake_connections(declared)
-        self._warn_anew(declared)
+        self._shop.wake_consumer_of(declared)
         for other in self._shop.world.forget(identity):
             self._shop.queue.add(other)
         self._shop.wake_dependents(declared)
@@ -226,19 +217,6 @@ class Reconciler:
                 self._shop.wake(change)
                 self._shop.wake_dependents(self._shop.world.objects[change])
 
-    def _has_news(self, before: Declared, now: Declared) -> bool:
-        """Tell whether an object says anything new. Our own write may come back before we know that it succeeded."""
-        if _asks(before) != _asks(now):
-            return True
-        return before.status != now.status and not self._shop.queue.is_worked_on(now.identity)
-
-    def _warn_anew(self, declared: Declared) -> None:
-        """Have the Consumer of a QueueGroup looked at: what the group asks of it may be too much."""
-        if declared.identity.kind == QUEUE_GROUP.name:
-            for needed in depends_on(declared, self._shop.world.objects):
-                if needed.kind == CONSUMER.name:
-                    self._shop.queue.add(needed)
-
     def _lead_changed(self, is_held: bool) -> None:  # noqa: FBT001 - as listeners are called
         if not is_held:
             self._leads.clear()
@@ -246,16 +224,6 @@ class Reconciler:
         self._leads.set()
         for identity in self._shop.world.objects:
             self._shop.queue.add(identity)
-
-
-def _has_ours(declared: Declared | None) -> bool:
-    """Tell whether there is something on a server that has to go before the object does."""
-    return declared is not None and FINALIZER in declared.finalizers
-
-
-def _asks(declared: Declared) -> tuple[object, ...]:
-    """Return what people, and others than us, ask of us with an object."""
-    return declared.generation, declared.annotations, declared.finalizers, declared.deleting
 
 
 def _log(identity: Identity, message: str, level: int = logging.INFO) -> None:

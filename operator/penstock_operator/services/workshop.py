@@ -15,8 +15,9 @@ from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.dependencies import Resolved, connection_of, depends_on, former, last_seen, resolve
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Waiting
-from penstock_operator.resources import CONNECTION, STREAM, ConsumerSpec, Kind, StreamSpec
+from penstock_operator.resources import CONNECTION, CONSUMER, QUEUE_GROUP, STREAM, ConsumerSpec, Kind, StreamSpec
 from penstock_operator.resources.management import FINALIZER
+from penstock_operator.services.compacting import compact
 from penstock_operator.services.home import Home
 from penstock_operator.services.leading import Leadership
 from penstock_operator.services.links import Links
@@ -57,8 +58,8 @@ class Workshop:
         status = conditions.status(declared, verdicts, facts, self.now(), at)
         if status is not None:
             async with self.leadership.held():
-                version = await self.home.write_status(declared, status)
-            self._remember(declared, version, status=status)
+                answer = await self.home.write_status(declared, status)
+            self._store_own_write(declared, answer, status=status)
             if _said(declared.status) != _said(status):
                 self.wake_dependents(declared)
             self._follow(declared)
@@ -70,8 +71,8 @@ class Workshop:
         if status is None:
             return declared
         async with self.leadership.held():
-            version = await self.home.write_status(declared, status)
-        self._remember(declared, version, status=status)
+            answer = await self.home.write_status(declared, status)
+        self._store_own_write(declared, answer, status=status)
         self._follow(declared)
         return replace(declared, status=status)
 
@@ -97,16 +98,47 @@ class Workshop:
 
     async def _write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> Declared:
         async with self.leadership.held():
-            version = await self.home.write_finalizers(declared, finalizers)
-        self._remember(declared, version, finalizers=tuple(finalizers))
+            answer = await self.home.write_finalizers(declared, finalizers)
+        self._store_own_write(declared, answer, finalizers=tuple(finalizers))
         self.wake_connections(declared)
         return replace(declared, finalizers=tuple(finalizers))
 
-    def _remember(self, declared: Declared, version: str | None, **written: Any) -> None:  # noqa: ANN401 - fields
-        """Know what was written before the home shows it, unless the home has shown something newer meanwhile."""
+    def store(self, before: Declared | None, declared: Declared) -> None:
+        """Store an object as the home shows it, and queue whatever its changes since `before` concern."""
+        self.world.show(declared)
+        if before is None or self._has_news(before, declared):
+            self.wake(declared.identity)
+        if before is None or before.generation != declared.generation:
+            self.wake_dependents(declared)
+            self.wake_consumer_of(declared)
+        if has_finalizer(before) != has_finalizer(declared):
+            self.wake_connections(declared)
+
+    def _store_own_write(self, declared: Declared, answer: Mapping[str, Any] | None, **written: Any) -> None:  # noqa: ANN401 - fields
+        """Store the object that a write of ours was answered with, before a watch shows it.
+
+        The whole answer counts, not only what we wrote. Others may have changed the object just before: the events of
+        their changes are older than the answer, so they are ignored when they come.
+
+        An answer as old as the stored object counts too: a write that removes the last finalizer of an object deletes
+        it, and is answered with the version from before.
+        """
         known = self.world.objects.get(declared.identity)
-        if known and known.uid == declared.uid and is_newer(version, known.resource_version):
-            self.world.show(replace(known, resource_version=version or "", **written))
+        if known is None or known.uid != declared.uid:
+            return
+        expected = replace(known, **written)
+        if answer is None:
+            self.world.show(expected)
+            return
+        now = compact(Declared.read(answer, known))
+        if not is_newer(known.resource_version, now.resource_version):
+            self.store(expected, now)
+
+    def _has_news(self, before: Declared, now: Declared) -> bool:
+        """Tell whether an object says anything new. Our own write may come back before we know that it succeeded."""
+        if _requests(before) != _requests(now):
+            return True
+        return before.status != now.status and not self.queue.is_worked_on(now.identity)
 
     def wake(self, identity: Identity) -> None:
         """Have an object looked at, as something around it has changed; and others whose place it now claims, or left.
@@ -129,6 +161,13 @@ class Workshop:
         for need in depends_on(declared, self.world.objects):
             if need.kind == CONNECTION.name:
                 self.queue.add(need)
+
+    def wake_consumer_of(self, declared: Declared) -> None:
+        """Queue the Consumer of a QueueGroup: what the group asks of it may be too much."""
+        if declared.identity.kind == QUEUE_GROUP.name:
+            for needed in depends_on(declared, self.world.objects):
+                if needed.kind == CONSUMER.name:
+                    self.queue.add(needed)
 
     def resolve(self, declared: Declared) -> Resolved | Waiting:
         """Find where a Stream or Consumer is to be."""
@@ -184,6 +223,16 @@ def _said(status: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         (said["type"], said["status"], said["reason"], said.get("observedGeneration"))
         for said in status.get("conditions", ())
     )
+
+
+def has_finalizer(declared: Declared | None) -> bool:
+    """Tell whether there is something on a server that has to go before the object does."""
+    return declared is not None and FINALIZER in declared.finalizers
+
+
+def _requests(declared: Declared) -> tuple[object, ...]:
+    """Return what people, and others than us, ask of us with an object."""
+    return declared.generation, declared.annotations, declared.finalizers, declared.deleting
 
 
 def is_newer(version: str | None, than: str) -> bool:

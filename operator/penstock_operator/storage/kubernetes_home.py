@@ -33,11 +33,11 @@ class KubernetesHome:
         self._client = client
         self._events = Events(client)
 
-    async def write_status(self, declared: Declared, status: Mapping[str, Any]) -> str:
+    async def write_status(self, declared: Declared, status: Mapping[str, Any]) -> Mapping[str, Any]:
         path = paths.of_status(declared.identity)
         return await self._patch(declared, path, [_same(declared), _put("/status", status)])
 
-    async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> str:
+    async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> Mapping[str, Any]:
         as_read = {"op": "test", "path": "/metadata/finalizers", "value": list(declared.finalizers) or None}
         change = _put("/metadata/finalizers", list(finalizers))
         return await self._patch(declared, paths.of_object(declared.identity), [_same(declared), as_read, change])
@@ -57,15 +57,15 @@ class KubernetesHome:
         found = await find(self._client, paths.of_namespace(namespace))
         return {} if found is None else found["metadata"].get("labels") or {}
 
-    async def _patch(self, declared: Declared, path: str, patch: Sequence[Mapping[str, Any]]) -> str:
-        """Change the object, and return the version that it has then."""
+    async def _patch(self, declared: Declared, path: str, patch: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """Change the object, and return it as it is after the change."""
         try:
-            after = await ask(self._client, "PATCH", path, patch, content_type=JSON_PATCH)
+            after: Mapping[str, Any] = await ask(self._client, "PATCH", path, patch, content_type=JSON_PATCH)
         except RefusedError as refusal:
             if refusal.code in CHANGED or (refusal.code == UNPROCESSABLE and not refusal.causes):
                 raise ObjectChangedError(f"{declared.identity} is not what it was when it was read.") from refusal
             raise
-        return str(after["metadata"]["resourceVersion"])
+        return after
 
 
 def _same(declared: Declared) -> dict[str, Any]:

@@ -62,18 +62,18 @@ class MortalHome(KubernetesHome):
         self._fuse = fuse
 
     @override
-    async def write_status(self, declared: Declared, status: Mapping[str, Any]) -> str:
+    async def write_status(self, declared: Declared, status: Mapping[str, Any]) -> Mapping[str, Any]:
         self._fuse.burn()
-        version = await super().write_status(declared, status)
+        answer = await super().write_status(declared, status)
         self._fuse.burn()
-        return version
+        return answer
 
     @override
-    async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> str:
+    async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> Mapping[str, Any]:
         self._fuse.burn()
-        version = await super().write_finalizers(declared, finalizers)
+        answer = await super().write_finalizers(declared, finalizers)
         self._fuse.burn()
-        return version
+        return answer
 
     @override
     async def tell(self, declared: Declared, note: Note) -> None:
