@@ -35,7 +35,7 @@ async def list_uids(client: ApiClient, kind: Kind, namespaces: Sequence[str]) ->
 
 async def _list(client: ApiClient, kind: Kind, namespace: str | None, accept: str) -> AsyncIterator[dict[str, Any]]:
     async for page in pages(client, paths.of_kind(kind, namespace), accept=accept):
-        for item in page["items"]:
+        for item in page["items"] or ():  # a list of metadata says null for nothing
             yield item
 
 
