@@ -7,7 +7,7 @@ knows how. Called by handlers.process.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kubernetes.aio.client import ApiClient
 
@@ -18,6 +18,13 @@ from penstock_operator.storage.pages import list_objects, list_uids
 
 AGAIN_SECONDS = 2.0
 """Until the next attempt to fill, while the API server cannot be asked."""
+FIRST_RECOUNT_SECONDS = 5.0
+"""From the first list to the first recount.
+
+The watch begins with a list of its own, a second or more after ours. No event tells what was deleted between the two,
+and nothing tells when the second has ended. So the first recounts come soon, and the pauses between them double: what
+was missed is noticed within this long and twice the time between the two lists.
+"""
 RECOUNT_SECONDS = 300.0
 """How long something may be kept up that was deleted while the watch was away. A list of names costs little."""
 
@@ -39,13 +46,21 @@ async def fill(client: ApiClient, namespaces: Sequence[str], reconciler: Reconci
 
 
 async def recount(client: ApiClient, namespaces: Sequence[str], reconciler: Reconciler) -> None:
-    """For ever, look whether all that is known is still there."""
-    while True:
-        await asyncio.sleep(RECOUNT_SECONDS)
+    """Check again and again whether all that is known is still there."""
+    for delay in recount_delays():
+        await asyncio.sleep(delay)
         try:
             await take_out_vanished(client, namespaces, reconciler)
         except HomeError as problem:
             logger.warning("What is declared cannot be counted: %s", problem)
+
+
+def recount_delays() -> Iterator[float]:
+    """Yield the seconds to wait before each recount, without an end."""
+    delay = FIRST_RECOUNT_SECONDS
+    while True:
+        yield delay
+        delay = min(2 * delay, RECOUNT_SECONDS)
 
 
 async def take_out_vanished(client: ApiClient, namespaces: Sequence[str], reconciler: Reconciler) -> None:

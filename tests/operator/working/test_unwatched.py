@@ -1,4 +1,4 @@
-"""What the reconciler knows after its own writes, without any watch: the API server's answer is all that it gets."""
+"""What the reconciler knows without a watch: from the answers to its own writes, and from recounts."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from typing_extensions import override
 from penstock_operator.constants import API_VERSION
 from penstock_operator.plan.declared import Declared
 from penstock_operator.resources.management import ABANDON_ANNOTATION, FINALIZER
-from penstock_operator.services.filling import fill
+from penstock_operator.services.filling import fill, take_out_vanished
 from penstock_operator.services.leading import Leadership
 from penstock_operator.services.nats.keeping import NatsLinks
 from penstock_operator.services.reconciler import Reconciler
@@ -66,14 +66,14 @@ def deleting(penstock_namespace: Namespace) -> Namespace:
 
 
 @asynccontextmanager
-async def unwatched(client: ApiClient, home: KubernetesHome, namespace: Namespace) -> AsyncIterator[None]:
+async def unwatched(client: ApiClient, home: KubernetesHome, namespace: Namespace) -> AsyncIterator[Reconciler]:
     """Run a reconciler that knows what is there when it starts, and sees no event after that."""
     async with NatsLinks("a test") as links:
         reconciler = Reconciler(home, links, Leadership.alone(), time.monotonic)
         await fill(client, [namespace.name], reconciler)
         running = asyncio.create_task(reconciler.run())
         try:
-            yield
+            yield reconciler
         finally:
             running.cancel()
             await asyncio.wait({running})
@@ -94,3 +94,13 @@ async def test_annotation_set_just_before_a_status_is_written_is_acted_on(
     home = InterruptedHome(client, lambda: deleting.client.annotate("stream/orders", ABANDON))
     async with unwatched(client, home, deleting):
         await eventually_async(lambda: deleting.client.find("stream/orders") is None, "the Stream is gone")
+
+
+async def test_connection_goes_when_a_recount_finds_that_its_last_stream_is_gone(
+    client: ApiClient, deleting: Namespace
+) -> None:
+    async with unwatched(client, KubernetesHome(client), deleting) as reconciler:
+        deleting.client.patch("stream/orders", {"metadata": {"finalizers": None}})
+        assert deleting.client.find("stream/orders") is None
+        await take_out_vanished(client, [deleting.name], reconciler)
+        await eventually_async(lambda: deleting.client.find("connection/nats") is None, "the Connection is gone")
