@@ -45,9 +45,10 @@ class Lane(Consumption):
         return block
 
     def allow(self, messages: int | None) -> None:
-        """Ask for no more than so many messages from now on, those that lie on the lane among them; None: no limit.
+        """State the room: how many messages the user can take in addition to those taken so far; None: no limit.
 
-        What is asked for already may come all the same.
+        The lane asks for no more than that. Each message taken afterwards uses up one place until the room is stated
+        again, so state it after every block. Messages that were already asked for may still come.
         """
         self._carry_out(self._machine.allow(messages, self._loop.time()))
 

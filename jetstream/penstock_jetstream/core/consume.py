@@ -7,7 +7,8 @@ as it has not been told to `End`.
 
     pending  =  buffered (came, not processed yet)  +  in flight (asked for, not come yet)
     refill   :  pending ≤ threshold  →  ask for maximum - pending, so that pending never exceeds the maximum (C-35)
-    allowed  :  what its user will still take at most, if they said so: no request asks for more messages than that
+    room     :  how many more messages the user can take, if it states that: a request asks for at most
+                room - buffered - in flight
 
 What ended a request without use is followed by a new one at once where that promises something, and otherwise after
 1, 2, 4, 8, 10, 10 … s (C-41), but not for longer than two heartbeats: who wants to know soon of what is lost also wants
@@ -166,8 +167,8 @@ class Consume:
         self.requests = 0
         """How many there were so far; also the number of the newest."""
         self._in_flight = InFlight()
-        self._allowed: int | None = None
-        """How many messages its user will take, with those that are buffered; None: as many as come."""
+        self._room: int | None = None
+        """The room that the user stated last, minus the messages processed since then; None: no limit."""
         self._by_bytes, self._maximum, self._threshold = options.by_bytes, options.maximum, options.threshold
         self._alarm_seconds = HEARTBEATS_MISSED * options.heartbeat_seconds
         self._heard_at = 0.0
@@ -279,19 +280,21 @@ class Consume:
             raise UsageError(f"{messages} messages of {size_bytes} bytes cannot have been processed: fewer came.")
         self.buffered_messages -= messages
         self.buffered_bytes -= size_bytes
-        if self._allowed is not None:
-            self._allowed = max(0, self._allowed - messages)
+        if self._room is not None:
+            self._room = max(0, self._room - messages)
         if self.state is State.EMPTYING:
             return self._end_when_empty()
         return self._onwards(now, []) if self.pending <= self._threshold else []
 
     def allow(self, messages: int | None, now: float) -> list[Action]:
-        """Ask for no more than so many messages from now on, buffered ones among them; None: for as many as there are.
+        """Set the room: how many messages the user can take in addition to those processed so far; None: no limit.
 
-        What is asked for already may come all the same. By bytes there is one request at a time meanwhile: of several
-        it is not known how many messages each still brings.
+        This replaces the room that was stated before. Each message processed afterwards uses up one place until the
+        user states the room again: only the user knows when a place is free. Messages that were already asked for may
+        still come. With a limit in bytes only one request is open at a time while there is a room, because it is not
+        known how many messages each of several requests will still bring.
         """
-        self._allowed = messages
+        self._room = messages
         return self._onwards(now, [])
 
     def stop(self, now: float) -> list[Action]:
@@ -401,9 +404,9 @@ class Consume:
     @property
     def _messages_left(self) -> int:
         """Return how many messages the next request may ask for."""
-        if self._allowed is None:
+        if self._room is None:
             return UNLIMITED_BATCH
-        left = min(self._allowed - self.buffered_messages, UNLIMITED_BATCH)
+        left = min(self._room - self.buffered_messages, UNLIMITED_BATCH)
         if self._by_bytes:
             return 0 if self._in_flight else left
         return left - self._in_flight.amount

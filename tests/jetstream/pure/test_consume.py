@@ -68,6 +68,18 @@ def test_no_request_asks_for_more_messages_than_its_user_will_take() -> None:
     assert batches(machine.allow(None, 3)) == [10]
 
 
+def test_a_room_that_is_stated_again_counts_from_the_messages_processed_by_then() -> None:
+    """A user that is done with messages at once has as much room as before, and must not run out of it."""
+    machine = consume(max_messages=10)
+    machine.allow(10, 0)
+    asked = batches(machine.start(0))
+    for second in range(1, 6):
+        machine.arrived(10, 10 * SIZE, second)
+        assert batches(machine.processed(10, 10 * SIZE, second)) == []
+        asked += batches(machine.allow(10, second))
+    assert asked == [10] * 6
+
+
 def test_where_bytes_are_the_limit_only_one_request_at_a_time_asks_for_what_its_user_will_take() -> None:
     machine = consume(max_bytes=1000)
     machine.allow(7, 0)

@@ -423,6 +423,19 @@ async def test_a_stream_made_anew_has_other_batches_and_other_dead_letters(work:
     assert [letter.data for letter in await work.letters()] == [b"1"] * 2
 
 
+async def test_new_messages_are_processed_after_a_reset_delivers_finished_ones_again(work: Scene) -> None:
+    """More messages come again than a worker has places for; it answers them at once and must go on pulling."""
+    await work.publish_many(COUNT)
+    with work.driver():
+        async with work.working():
+            await work.until(pending=0)
+            await work.js.consumers.reset(work.stream, "etl", sequence=1)
+            await work.publish_many(COUNT)
+            await work.until(pending=0)
+    assert Counter(sequence for run in work.script.sequences() for sequence in run) == Counter(range(1, 2 * COUNT + 1))
+    await work.assert_all_settled()
+
+
 async def test_a_consumer_made_anew_gets_what_was_committed_for_its_namesake(work: Scene) -> None:
     """Who deletes a consumer to have everything once more is not to have it acknowledged unseen."""
     await work.publish_many(SOME)

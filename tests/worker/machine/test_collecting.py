@@ -111,6 +111,15 @@ def test_while_runs_are_short_two_batches_are_held_besides_those_with_the_driver
     assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
 
 
+def test_room_is_stated_again_after_finished_messages_came_again_and_were_answered_at_once() -> None:
+    """The room has not changed, but the lane has counted them against it."""
+    play = after_a_run_of(0.1)
+    assert play.take(wants.ReleasePull)[-1].messages == 400
+    play.arrive(*range(1, 101), redelivered=True)
+    play.one(wants.Acknowledge)
+    assert play.take(wants.ReleasePull)[-1].messages == 400
+
+
 def test_before_any_run_is_done_no_more_is_pulled_than_the_driver_has_places_for() -> None:
     play = Play(replace(SETTINGS, ledger=False))
     play.tell(told.Started(), told.DriverReady("one"))

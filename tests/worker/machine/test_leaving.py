@@ -28,7 +28,7 @@ def held(play: Play) -> int:
 def test_a_worker_that_is_retired_gives_back_what_it_collected_and_finishes_what_runs() -> None:
     play, run = at_work()
     play.tell(told.Retire())
-    assert play.one(wants.HoldPull).reasons == (HoldReason.RETIRING,)
+    assert play.take(wants.HoldPull)[-1].reasons == (HoldReason.RETIRING,)
     assert given_back(play) == [(2, 0)]
     play.end(run, Verdict.OK)
     (settled,) = play.settle()
@@ -90,15 +90,17 @@ def test_a_worker_that_is_reinstated_pulls_and_runs_again() -> None:
 def test_to_retire_twice_and_to_reinstate_twice_is_to_do_so_once() -> None:
     play = Play.ready()
     play.tell(told.Retire(), told.Retire())
-    play.one(wants.HoldPull)
+    assert not play.take(wants.ReleasePull)
+    play.take(wants.HoldPull)
     play.tell(told.Reinstate(), told.Reinstate())
-    play.one(wants.ReleasePull)
+    assert not play.take(wants.HoldPull)
+    assert play.take(wants.ReleasePull)
 
 
 def test_what_is_collected_is_given_back_at_once_when_the_driver_ends() -> None:
     play, run = at_work()
     play.tell(told.DriverEnding())
-    assert play.one(wants.HoldPull).reasons == (HoldReason.DRIVER,)
+    assert play.take(wants.HoldPull)[-1].reasons == (HoldReason.DRIVER,)
     assert given_back(play) == [(2, 0)]
     play.end(run, Verdict.OK)
     play.settle()

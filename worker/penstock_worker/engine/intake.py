@@ -53,7 +53,7 @@ class Intake:
     """What the server takes at most, which a new link may change."""
     _is_released: bool = False
     _wanted: int = 0
-    """How many messages at most."""
+    """The room that the machine stated last."""
     _is_open: bool = True
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _lane: Lane | None = None
@@ -67,7 +67,7 @@ class Intake:
         return self._lane is not None and not self._lane.is_over
 
     def release(self, messages: int) -> None:
-        """Pull, so many messages at most."""
+        """Pull. There is room for this many messages in addition to those taken so far."""
         self._look_no_more()
         self._is_released, self._wanted = True, messages
         if self._lane is not None:
@@ -76,11 +76,11 @@ class Intake:
 
     def rest(self) -> None:
         """Ask for no more for now, and leave to others what comes later."""
-        self._look_no_more()
         self._is_released = False
         if self._lane is not None:
             self._lane.allow(0)
-            self._look_whether_quiet()
+            if self._looking is None:
+                self._look_whether_quiet()
 
     def hold(self) -> None:
         """Ask for no more, and have the server send no more."""

@@ -182,18 +182,24 @@ class HoldReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HoldPull:
-    """Ask the server for nothing more. What arrives all the same is told all the same."""
+    """Ask the server for nothing more. What arrives all the same is told all the same.
+
+    Every step states this or `ReleasePull`, even if nothing has changed, and it replaces what was stated before.
+    """
 
     reasons: tuple[HoldReason, ...]
-    """All that there are now; told again when they change."""
+    """All that there are now."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasePull:
-    """Pull. Nothing is pulled before the first of these. Told again when the number changes."""
+    """Pull. Nothing is pulled before the first of these.
+
+    Every step states this or `HoldPull`, even if nothing has changed, and it replaces what was stated before.
+    """
 
     messages: int
-    """So many at most, those that are on their way included."""
+    """The room: how many messages there are places for, in addition to those that have arrived."""
 
 
 @dataclass(frozen=True, slots=True)

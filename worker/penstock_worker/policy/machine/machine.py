@@ -46,8 +46,6 @@ class Machine:
         self.books = Books(settings, ack_wait_seconds, passes_on=passes_on)
         self._leases = Leases(self.books)
         self._count_at = 0.0
-        self._pull: actions.HoldPull | actions.ReleasePull | None = None
-        """What was last said of it."""
         self._wake_at: float | None = None
 
     def handle(self, event: Event, *, now: float, chance: float) -> list[Action]:
@@ -207,12 +205,10 @@ class Machine:
         return self.books.is_draining or bool(recall.read or recall.remembered)
 
     def _hold_or_pull(self, now: float) -> None:
+        """State the room, even if it has not changed: the lane has counted what arrived against the last statement."""
         room = collecting.wanted(self.books, now)
         reasons = collecting.hold_reasons(self.books, now, room)
-        pull = actions.HoldPull(reasons) if reasons else actions.ReleasePull(room)
-        if pull != self._pull:
-            self._pull = pull
-            self.books.out.append(pull)
+        self.books.out.append(actions.HoldPull(reasons) if reasons else actions.ReleasePull(room))
 
     def _wake(self, now: float) -> None:
         """Ask to be woken when the next thing is due, if that is sooner than last asked for."""
