@@ -9,6 +9,7 @@
     letters     those and only those that cannot be processed, kill Spark or are refused become dead letters
     sink        each other message is there at least once; once with the ledger, where no worker that lives lost leases
     modesty     whose runs take long pulls nothing beyond them, unless the rest of a former batch may come
+    diligence   a worker that holds nothing and has no reason to wait asks for messages
     leaving     who is to leave its work to others pulls nothing, and holds only what has begun to run
     no stop     but by its user, for wrong code, or as the stream has lost what is held
     no rush     time passes
@@ -54,12 +55,29 @@ class Checks:
         books = engine.machine.books
         if engine.pulls and self._is_busy_for_long(engine) and not books.recall.is_expecting:
             raise Violation(f"{engine.name} pulls what others could have, though all its runs take long")
+        if self._could_work(engine) and not engine.on_the_way and not engine.asks_for:
+            raise Violation(f"{engine.name} asks for no messages, though it holds none and could work")
         if books.is_leaving and not engine.ended and (engine.pulls or not _is_with_the_driver(books)):
             raise Violation(f"{engine.name} holds what others could have, or pulls, though it is to leave it to them")
 
     def _is_busy_for_long(self, engine: Engine) -> bool:
         began = [batch.began_at for batch in engine.machine.books.running()]
         return len(began) == self.options.in_flight and max(began) + SHORT_SECONDS < engine.world.now
+
+    def _could_work(self, engine: Engine) -> bool:
+        """Tell whether an engine holds no message and has no reason not to pull."""
+        books = engine.machine.books
+        waits = (
+            engine.ended,
+            not engine.link_is_up,
+            not books.recall.has_read,
+            not books.driver.is_ready or books.driver.is_ending,
+            books.circuit.is_open,
+            books.is_paused,
+            books.is_leaving,
+            books.ending,
+        )
+        return not books.blocks.messages and not any(waits)
 
     def look(self) -> None:
         for engine in self.engines:

@@ -71,8 +71,10 @@ class Engine:
         self.unwell_at = 0.0
         """When it last could not renew: it was frozen, or without a link."""
         self.pulls = False
-        self.wanted = 0
-        """How many messages a pull may bring, while it pulls."""
+        self.room = 0
+        """The room that the machine stated last, minus the messages that arrived since then."""
+        self.on_the_way = 0
+        """How many messages the server has delivered that have not arrived."""
         self.was_full = False
         """Then what is missing of a recalled batch may have had no chance to come in time."""
         self.sequences: dict[int, list[int]] = {}
@@ -318,7 +320,7 @@ class Engine:
         self.was_full |= wants.HoldReason.FULL in action.reasons
 
     def _ReleasePull(self, action: wants.ReleasePull) -> None:  # noqa: N802
-        self.pulls, self.wanted = True, action.messages
+        self.pulls, self.room = True, action.messages
         if not self._pull_is_due:
             self._pull_is_due = True
             self.world.after(self._delay(), self._pull)
@@ -343,12 +345,17 @@ class Engine:
 
     # The pull
 
+    @property
+    def asks_for(self) -> int:
+        """Return how many more messages the server may deliver: a lane asks for this many."""
+        return max(0, self.room - self.on_the_way) if self.pulls else 0
+
     def _pull(self) -> None:
         self._pull_is_due = False
         if not self.is_alive or not self.pulls:
             return
         if self.link_is_up and self.world.now >= self.frozen_until:
-            for sequences in self.server.pull(min(self.options.max_messages * 2, self.wanted)):
+            for sequences in self.server.pull(min(self.options.max_messages * 2, self.asks_for)):
                 if sequences:
                     self._deliver(sequences)
         self._pull_is_due = True
@@ -363,15 +370,18 @@ class Engine:
             some = [number for number in sequences if (self.server.delivered[number] > 1) is redelivered]
             if some:
                 self._blocks += 1
+                self.on_the_way += len(some)
                 self.server.hold(self, self._blocks, some)
                 self.sequences[self._blocks] = some
                 self.stored_at[self._blocks] = [self.server.stored_at[sequence] for sequence in some]
                 self.world.after(self._delay(), self._arrive, self._blocks, redelivered)
 
     def _arrive(self, block: int, redelivered: bool) -> None:  # noqa: FBT001 - an argument of a call to come
+        sequences = self.sequences[block]
+        self.on_the_way -= len(sequences)
         if not self.link_is_up:
             return
-        sequences = self.sequences[block]
+        self.room = max(0, self.room - len(sequences))
         offsets = [MESSAGE_BYTES * row for row in range(len(sequences) + 1)]
         self.tell(
             told.Arrived(

@@ -18,7 +18,7 @@ from penstock_worker.policy.machine import (
     splitting,
 )
 from penstock_worker.policy.machine import machine as whole
-from penstock_worker.policy.machine.actions import HoldReason
+from penstock_worker.policy.machine.actions import Action, HoldReason
 from penstock_worker.policy.machine.batch import Batch, Stage
 from penstock_worker.policy.machine.blocks import Blocks, Row
 from penstock_worker.policy.machine.books import Books
@@ -245,6 +245,19 @@ def collects_ahead_however_long_its_runs_take(patch: Patch) -> None:
     patch.setattr(collecting, "_collects_ahead", lambda *_: True)
 
 
+def states_its_room_only_when_that_changes(patch: Patch) -> None:
+    def hold_or_pull(machine: whole.Machine, now: float) -> None:
+        original(machine, now)
+        if stated.get(machine) == machine.books.out[-1]:
+            machine.books.out.pop()
+        else:
+            stated[machine] = machine.books.out[-1]
+
+    original = whole.Machine._hold_or_pull  # noqa: SLF001 - it is what is spoilt
+    stated: dict[whole.Machine, Action] = {}
+    patch.setattr(whole.Machine, "_hold_or_pull", hold_or_pull)
+
+
 def is_never_reinstated(patch: Patch) -> None:
     patch.setattr(Books, "is_leaving", property(lambda _: True))
 
@@ -253,6 +266,7 @@ MUTANTS = [
     keeps_what_it_collected_though_it_is_to_leave,
     pulls_though_it_is_to_leave,
     collects_ahead_however_long_its_runs_take,
+    states_its_room_only_when_that_changes,
     is_never_reinstated,
     keeps_what_belongs_to_a_batch_of_another_worker,
     takes_what_was_stored_later_for_what_it_knows,
