@@ -12,7 +12,7 @@ from penstock_worker.engine.ground import look
 from penstock_worker.engine.intake import Intake
 from penstock_worker.policy.settings import BatchSettings
 from tests.testbed.nats.shared import NEWEST, SharedServers
-from tests.worker.engine.working import Scene, scene
+from tests.worker.engine.working import WITHDRAWN_SECONDS, Scene, scene
 
 AT_ONCE = 30
 """So many messages the server delivers, and no more before some are acknowledged."""
@@ -77,6 +77,17 @@ async def test_what_nothing_is_left_for_is_withdrawn(taking: Taking) -> None:
     await taking.until_taken(AT_ONCE)
     taking.intake.rest()
     await taking.work.until_withdrawn()
+
+
+async def test_to_rest_again_does_not_put_off_the_withdrawal(taking: Taking) -> None:
+    """The machine states after every step that it is full, and steps may follow each other quickly."""
+    await taking.work.publish_many(AT_ONCE)
+    taking.intake.release(ASKED)
+    await taking.until_taken(AT_ONCE)
+    async with asyncio.timeout(WITHDRAWN_SECONDS):
+        taking.intake.rest()
+        while await taking.requests():
+            taking.intake.rest()
 
 
 async def test_who_wants_more_meanwhile_gets_it(taking: Taking) -> None:
