@@ -436,6 +436,26 @@ async def test_new_messages_are_processed_after_a_reset_delivers_finished_ones_a
     await work.assert_all_settled()
 
 
+async def test_messages_behind_those_that_a_killed_engine_had_committed_are_processed(impatient: Scene) -> None:
+    """As many come again as the new engine asks for at first, and it acknowledges them all by what the ledger says."""
+    work = impatient
+    committed = work.settings.engine.batch.in_flight * SOME
+    await work.publish_many(committed + SOME)
+    assert len(await work.js.consumer(work.stream, "etl").fetch(committed + SOME)) == committed + SOME
+    ground = await look(work.js, work.settings.engine)
+    ledger = await open_ledger(work.js, work.stream, "etl", incarnation=ground.life, replicas=1)
+    for first in range(1, committed, SOME):
+        ranges = ((first, first + SOME - 1),)
+        newest = (await work.js.direct.get(work.stream, sequence=ranges[0][1])).timestamp_ns
+        name = batch_id(work.stream, "etl", ranges, newest=newest)
+        await ledger.write(Entry(batch_id=name, ranges=ranges, newest=newest, worker="w", committed=True))
+    with work.driver():
+        await work.drained()
+    last = range(committed + 1, committed + SOME + 1)
+    assert sorted(sequence for run in work.script.sequences() for sequence in run) == list(last)
+    await work.assert_all_settled()
+
+
 async def test_a_consumer_made_anew_gets_what_was_committed_for_its_namesake(work: Scene) -> None:
     """Who deletes a consumer to have everything once more is not to have it acknowledged unseen."""
     await work.publish_many(SOME)
