@@ -13,7 +13,8 @@ from enum import StrEnum
 
 from penstock_jetstream import Connection, JetStream, Options, Reach, ServerReported
 from penstock_jetstream.core.account_info import AccountInfo
-from penstock_jetstream.errors import AuthenticationError, JetStreamError
+from penstock_jetstream.core.session import denied_publish
+from penstock_jetstream.errors import JetStreamError
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.resources import ConnectionSpec
 from penstock_operator.services.links import Secrets
@@ -149,8 +150,11 @@ def _judge_use(what: str, used: int, limit: int) -> Finding:
 
 async def _try_permissions(connection: Connection, prefix: str, reported: list[str]) -> AsyncIterator[Finding]:
     """Tell of each permission that is missing; if none is, only that."""
-    missing = [each for each in permissions(prefix) if each.verb is Verb.PUBLISH and await _is_denied(connection, each)]
-    missing += await _deaf(connection, [each for each in permissions(prefix) if each.verb is Verb.SUBSCRIBE], reported)
+    try:
+        missing = await _missing(connection, list(permissions(prefix)), reported)
+    except JetStreamError as problem:
+        yield Finding("permissions", Verdict.DOUBTFUL, f"They could not be tried. {told(problem)}")
+        return
     if not missing:
         yield Finding("permissions", Verdict.GOOD, "The user may do all that the operator does.")
     for each in missing:
@@ -161,26 +165,32 @@ async def _try_permissions(connection: Connection, prefix: str, reported: list[s
         )
 
 
-async def _is_denied(connection: Connection, permission: Permission) -> bool:
-    nobody = f"PENSTOCK-DOCTOR-{secrets.token_hex(8)}"
-    subject = permission.subject.replace("*", nobody).replace(">", f"{nobody}.{nobody}")
-    try:
-        await connection.request(subject, timeout_seconds=ANSWER_SECONDS)
-    except AuthenticationError:
-        return True
-    except JetStreamError:
-        return False  # nobody answers, which is not for want of a permission
-    return False
+async def _missing(connection: Connection, wanted: Sequence[Permission], reported: list[str]) -> list[Permission]:
+    """Use each permission once, and return those that the server refused.
 
-
-async def _deaf(connection: Connection, wanted: Sequence[Permission], reported: list[str]) -> list[Permission]:
-    """Return where the user may not listen."""
-    heard = [connection.subscribe(each.subject, _ignore) for each in wanted]
-    await connection.flush()
-    for subscription in heard:
+    A server works through what a connection sends in order, so it has refused all that it is going to refuse when it
+    answers the ping that `flush` sends last. Answers to the requests do not matter, nor how long they take.
+    """
+    requests = {_subject_of_nothing(each): each for each in wanted if each.verb is Verb.PUBLISH}
+    inbox = connection.new_inbox()
+    for subject in requests:
+        connection.publish(subject, reply=inbox)
+    subscriptions = [connection.subscribe(each.subject, _ignore) for each in wanted if each.verb is Verb.SUBSCRIBE]
+    await connection.flush(ANSWER_SECONDS)
+    for subscription in subscriptions:
         subscription.unsubscribe()
-    denied = denied_subscriptions(reported)
-    return [each for each in wanted if each.subject in denied]
+    unpublished = {denied_publish(text) for text in reported}
+    unheard = denied_subscriptions(reported)
+    return [
+        *(permission for subject, permission in requests.items() if subject in unpublished),
+        *(each for each in wanted if each.verb is Verb.SUBSCRIBE and each.subject in unheard),
+    ]
+
+
+def _subject_of_nothing(permission: Permission) -> str:
+    """Return a subject that the permission allows, about a stream or consumer that does not exist."""
+    name = f"PENSTOCK-DOCTOR-{secrets.token_hex(8)}"
+    return permission.subject.replace("*", name).replace(">", f"{name}.{name}")
 
 
 def _ignore(*message: bytes) -> None:
