@@ -4,7 +4,8 @@
 
 Which pods go when replicas fall is the ReplicaSet controller's choice: those first that are on no node, then those that
 are pending, not ready, cheap by their mark. Of all else that it weighs (what is on the same node, who is older) nothing
-is assumed. So replicas fall only as far as whoever may go next, by that order, holds nothing. Pure; no clock.
+is assumed. So replicas fall only as far as whoever may go next, by that order, holds nothing. Until the controller has
+deleted those pods their marks stay: it reads them when it chooses, which may be after the next look. Pure; no clock.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -94,9 +95,16 @@ def shrink(
     is_rolling = revision is not None and any(member.pod.revision != revision for member in members)
     if not wanted:
         return Moves(replicas=0 if asked else None)  # whoever is there finishes what it holds while it ends
-    if wanted >= asked or is_rolling:
+    if is_rolling or (wanted >= asked and not _has_surplus(asked, members)):
         return _spare(members, replicas=wanted if wanted > asked else None)
+    if wanted > asked:
+        return Moves(replicas=wanted)
     return _fewer(asked, wanted, members)
+
+
+def _has_surplus(asked: int, members: Sequence[_Member]) -> bool:
+    """Tell whether the controller is about to delete some of these."""
+    return len(members) > asked
 
 
 def _spare(members: Sequence[_Member], replicas: int | None = None) -> Moves:
@@ -112,7 +120,7 @@ def _fewer(asked: int, wanted: int, members: Sequence[_Member]) -> Moves:
     line = sorted(members, key=_first_to_retire)
     excess = max(0, len(line) - wanted)
     victims, staying = line[:excess], line[excess:]
-    spared = _spare(staying)
+    spared = Moves() if _has_surplus(asked, members) else _spare(staying)
     replicas = max(wanted, len(line) - _sure_to_go(line))
     return Moves(
         recall=spared.recall,
@@ -126,7 +134,8 @@ def _fewer(asked: int, wanted: int, members: Sequence[_Member]) -> Moves:
 def _first_to_retire(member: _Member) -> tuple[object, ...]:
     """Order by whom it costs least to lose, but never against the controller's own order, which would win."""
     youngest_first = tuple(-ord(letter) for letter in member.pod.created)
-    return *member.place_in_line, not member.is_retiring, member.is_busy, youngest_first, member.name
+    is_to_go = member.is_retiring or member.is_marked
+    return *member.place_in_line, not is_to_go, member.is_busy, youngest_first, member.name
 
 
 def _sure_to_go(members: Sequence[_Member]) -> int:

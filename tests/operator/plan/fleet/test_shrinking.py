@@ -33,6 +33,24 @@ def test_an_idle_worker_goes_in_three_looks() -> None:
     assert shrink(2, 1, [pod("a", **MARK), B], retired) == Moves(replicas=1)
 
 
+def test_marks_stay_while_the_controller_has_not_yet_deleted_the_surplus() -> None:
+    """Without its mark the idle worker would be as likely to be deleted as the busy one."""
+    told = {"a": says(held=5), "b": says(retiring=True)}
+    pods = [A, pod("b", **MARK)]
+    assert shrink(1, 1, pods, told) == Moves()
+    assert shrink(1, 1, pods, {"a": says(held=5)}) == Moves(retire=("b",))
+    assert shrink(1, 2, pods, told) == Moves(replicas=2)
+    assert shrink(2, 2, pods, told) == Moves(recall=("b",), unmark=("b",))
+
+
+def test_marks_stay_while_some_of_the_surplus_is_deleted_and_some_is_wanted_again() -> None:
+    told = {"a": says(held=5), "b": says(retiring=True), "c": says(retiring=True)}
+    pods = [A, pod("b", **MARK), pod("c", **MARK)]
+    assert shrink(1, 2, pods, told) == Moves(replicas=2)
+    assert shrink(2, 2, pods, told) == Moves()
+    assert shrink(2, 2, pods[:2], told) == Moves(recall=("b",), unmark=("b",))
+
+
 def test_of_busy_workers_the_youngest_retires_and_is_waited_for() -> None:
     busy = {name: says(held=5) for name in "abc"}
     assert shrink(3, 2, [A, B, C], busy) == Moves(retire=("c",))
@@ -142,7 +160,6 @@ class World:
         if moves.replicas is not None:
             assert moves.replicas >= min(self.wanted, self.asked)
             self.asked = moves.replicas
-            self.control(draw)
 
     def control(self, draw: "Draw") -> None:
         """Make or delete pods as the controller of a ReplicaSet would; where it weighs more than is known, any goes."""
@@ -203,10 +220,13 @@ def test_no_step_takes_away_a_worker_that_holds_messages_and_in_the_end_there_ar
     for _ in range(data.draw(some.integers(0, 12))):
         world.wanted = data.draw(some.integers(1, 6))
         world.live(draw)
-        world.look(draw)
+        for _ in range(data.draw(some.integers(1, 5))):  # the controller may be slower than the next look
+            world.look(draw)
+        world.control(draw)
     world.calm_down()
     for _ in range(4):  # called back or told to retire, marked, fewer; and pods that came meanwhile
         world.look(Draw())
+        world.control(Draw())
         world.calm_down()
     assert (len(world.pods), world.asked) == (world.wanted, world.wanted)
     assert not any(each.deletion_cost for each in world.pods.values())
@@ -223,5 +243,6 @@ def test_when_their_time_is_up_workers_go_that_never_let_go(data: Any) -> None: 
         world.held[name] = 1
     for _ in range(3):
         world.look(Draw())
+        world.control(Draw())
         world.late = set(world.retiring)
     assert len(world.pods) == world.wanted
