@@ -8,6 +8,7 @@ Which pods there are, and which go first, is decided by real controllers. Knows 
 import contextlib
 import http.client
 import json
+import signal
 import sys
 import threading
 from dataclasses import dataclass, field
@@ -43,6 +44,8 @@ class Worker:
     probes: int
     standing: bool | None = False
     """Whether it was said to be ready; None: that its engine has ended."""
+    is_ending: bool = False
+    """Whether its engine was told to end."""
 
     def asks_ready(self) -> bool:
         connection = http.client.HTTPConnection(ports.LOOPBACK, self.probes, timeout=5)
@@ -97,7 +100,7 @@ class PaperNode:
     def _see_to(self, pod: Any) -> None:  # noqa: ANN401 - the client's
         name = pod.metadata.name
         if pod.metadata.deletion_timestamp:
-            self._end(name)
+            self._end(pod)
             return
         if pod.spec.node_name is None:
             target = client.V1ObjectReference(kind="Node", name=NODE)
@@ -125,10 +128,17 @@ class PaperNode:
         engine.start()
         return Worker(name, engine, driver, script, probes)
 
-    def _end(self, name: str) -> None:
+    def _end(self, pod: Any) -> None:  # noqa: ANN401 - the client's
+        """Have a pod's engine end, and once it has, remove the pod; kill the engine when the pod's grace is over."""
+        name = pod.metadata.name
         worker = self.workers.get(name)
         if worker is not None:
-            worker.engine.stop()
+            if worker.engine.is_running and not worker.is_ending:
+                worker.is_ending = True
+                worker.engine.send(signal.SIGTERM)
+            if worker.engine.is_running and datetime.now(UTC) < pod.metadata.deletion_timestamp:
+                return
+            worker.engine.kill()
             worker.driver.shutdown()
             ports.release(worker.probes)
             del self.workers[name]
