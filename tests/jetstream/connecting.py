@@ -1,7 +1,8 @@
-"""What tests of the connection share: who listens, who remembers events, and logins of the testbed's servers."""
+"""What tests of the connection share: handlers and listeners that keep what they get, and the testbed's logins."""
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,10 +13,12 @@ from penstock_jetstream.transport.identity import Auth, Credentials, Nkey, Nobod
 from penstock_jetstream.transport.options import Options
 from tests.testbed.nats.authentication import Access
 from tests.testbed.nats.encryption import Encryption
+from tests.testbed.waiting import WITHIN_SECONDS
 
-PATIENCE_SECONDS = 30
-QUICK = Options(connect_timeout_seconds=2, ping_interval_seconds=0.2, most_backoff_seconds=0.2, close_timeout_seconds=2)
-"""For tests in which links break: they find out soon."""
+QUICK = Options(connect_timeout_seconds=30, ping_interval_seconds=60, most_backoff_seconds=0.2)
+"""Reconnects soon, and does not take a server that was stopped for a moment for dead."""
+WATCHFUL = replace(QUICK, connect_timeout_seconds=2, ping_interval_seconds=0.5, close_timeout_seconds=2)
+"""Notices soon that a peer is silent. It takes a stopped server for one, so that links may break unexpectedly."""
 
 E = TypeVar("E", bound=LinkEvent)
 
@@ -29,7 +32,7 @@ class Changing:
     def change(self) -> None:
         self._changed.set()
 
-    async def until(self, condition: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = WITHIN_SECONDS) -> None:
         async with asyncio.timeout(seconds):
             while not condition():
                 self._changed.clear()

@@ -3,7 +3,6 @@
 With it tests show what servers do, whatever our own library makes of it. Knows subjects and bodies; judges nothing.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -15,14 +14,14 @@ from nats.aio.subscription import Subscription
 from nats.errors import TimeoutError as NatsTimeoutError
 
 from tests.testbed.nats.client import connection
+from tests.testbed.waiting import eventually_async
 
-ANSWER_SECONDS = 20
-"""More than any answer takes on a machine that is busy with others."""
+ANSWER_SECONDS = 60
+"""Far more than an answer takes on a machine that is busy with other work."""
 SILENCE_SECONDS = 0.1
-PAUSE_SECONDS = 0.002
-"""Between two looks, so that they do not keep busy what is looked at."""
 MILLISECOND = 1_000_000
 """In nanoseconds, as the API has all durations."""
+LATER = 60_000 * MILLISECOND
 
 
 class Raw:
@@ -88,8 +87,8 @@ class Raw:
             assert "error" not in answer, answer
 
     async def pull(self, of: str, **body: Any) -> "Pull":  # noqa: ANN401 - the body is JSON
-        """Publish a pull: one message, half a second, unless told otherwise."""
-        return await self.pull_raw(of, json.dumps({"batch": 1, "expires": 500 * MILLISECOND, **body}).encode())
+        """Publish a pull: of one message, and open for longer than any test takes, unless the body says otherwise."""
+        return await self.pull_raw(of, json.dumps({"batch": 1, "expires": LATER, **body}).encode())
 
     async def pull_raw(self, of: str, body: bytes, *, inbox: str = "") -> "Pull":
         inbox = inbox or self.client.new_inbox()
@@ -159,16 +158,19 @@ async def ready(raw: Raw, name: str, *payloads: bytes, **config: Any) -> str:  #
 
 async def until_waiting(raw: Raw, of: str, count: int, *, seconds: float = ANSWER_SECONDS) -> None:
     """Return once so many pulls are open at a consumer: it takes them in, and lets them go, in its own time."""
-    async with asyncio.timeout(seconds):
-        while (await raw.consumer(of))["num_waiting"] != count:  # noqa: ASYNC110 - only the server knows
-            await asyncio.sleep(PAUSE_SECONDS)
+    await until_consumer(raw, of, "num_waiting", count, seconds)
 
 
 async def until_pending(raw: Raw, of: str, count: int) -> None:
     """Return once a consumer knows of so many messages to deliver: it hears of them after the publisher does."""
-    async with asyncio.timeout(ANSWER_SECONDS):
-        while (await raw.consumer(of))["num_pending"] != count:  # noqa: ASYNC110 - only the server knows
-            await asyncio.sleep(PAUSE_SECONDS)
+    await until_consumer(raw, of, "num_pending", count)
+
+
+async def until_consumer(raw: Raw, of: str, field: str, value: int, seconds: float = ANSWER_SECONDS) -> None:
+    async def has_value() -> bool:
+        return bool((await raw.consumer(of))[field] == value)
+
+    await eventually_async(has_value, f"{field} of {of} is {value}", seconds)
 
 
 def status(answer: Msg) -> str | None:
@@ -176,9 +178,8 @@ def status(answer: Msg) -> str | None:
     headers = answer.headers or {}
     if "Status" not in headers:
         return None
-    description = headers.get("Description", "").partition("\n")[
-        0
-    ]  # nats-py takes the next header for one if there is none
+    # nats-py takes the next header for the description if there is none
+    description = headers.get("Description", "").partition("\n")[0]
     return f"{headers['Status']} {description}".strip()
 
 

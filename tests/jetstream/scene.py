@@ -1,11 +1,13 @@
-"""What most tests of consuming begin with: a stream of one's own, messages, a consumer, and someone who watches."""
+"""What most tests of consuming begin with: a stream of their own, messages, a consumer, and a watching client."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+import pytest
 
 from penstock_jetstream.client.consumer import Consumer
 from penstock_jetstream.client.jetstream import JetStream
@@ -15,13 +17,16 @@ from penstock_jetstream.core.publishing import Retry
 from penstock_jetstream.core.pulls import next_subject
 from penstock_jetstream.errors import JetStreamError, NoRespondersError, RetryableError
 from penstock_jetstream.transport.connection import Connection
+from tests.testbed.nats.shared import EVERY_VARIANT, NEWEST_VARIANTS
+from tests.testbed.waiting import eventually_async
 
 SECOND = 1_000_000_000
 """Durations in configurations are in nanoseconds."""
 PATIENCE_SECONDS = 20
 """Less than the 30 s after which the alarm of a default consume would mend what a test waits for."""
-PAUSE_SECONDS = 0.002
-"""Between two looks, so that they do not keep busy what is looked at."""
+on_every_server = pytest.mark.parametrize("it", EVERY_VARIANT, indirect=True)
+on_newest_servers = pytest.mark.parametrize("it", NEWEST_VARIANTS, indirect=True)
+"""The fixture `it` is a scene on the newest server, unless one of these chooses others."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Scene:
-    """A stream with durable pull consumers, and who reads from them."""
+    """A stream with durable pull consumers, and the connection that reads from them."""
 
     url: str | list[str]
     connection: Connection
@@ -51,7 +56,7 @@ class Scene:
     reports: list[JetStreamError]
     """What consumptions reported so far."""
     watchers: list[Connection] = field(default_factory=list)
-    """Who keep what others publish; what the server has taken in may still be on its way to them."""
+    """Connections that keep what others publish; what the server has taken may still be on its way to them."""
 
     def consumer(self, name: str = "c", *, is_acknowledged: bool = True) -> Consumer:
         """Return a handle; the consumer may be there or not."""
@@ -74,11 +79,13 @@ class Scene:
 
     async def until(self, condition: Callable[[ConsumerInfo], bool], name: str = "c") -> None:
         """Wait for something that the server says of a consumer, and until watchers have seen what came before."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not condition(await self.info(name)):  # noqa: ASYNC110 - only the server knows
-                await asyncio.sleep(PAUSE_SECONDS)
-            for watcher in self.watchers:
-                await watcher.flush()
+
+        async def holds() -> bool:
+            return condition(await self.info(name))
+
+        await eventually_async(holds, f"what is expected of consumer {name}", PATIENCE_SECONDS)
+        for watcher in self.watchers:
+            await watcher.flush()
 
     async def until_waiting(self, pulls: int = 1) -> None:
         """Wait until so many pulls wait at the server."""
@@ -90,12 +97,8 @@ class Scene:
 
     async def until_heard(self, name: str = "c") -> None:
         """Wait until pulls reach a consumer that has no messages: in a cluster, others hear late of its leader."""
-        subject = next_subject("$JS.API", self.stream, name)
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while True:
-                with suppress(NoRespondersError):
-                    await self.connection.request(subject, b'{"batch":1,"no_wait":true}')
-                    return
+        subject, body = next_subject("$JS.API", self.stream, name), b'{"batch":1,"no_wait":true}'
+        await eventually_async(lambda: self.connection.request(subject, body), subject, not_yet=(NoRespondersError,))
 
     async def publish(self, *payloads: bytes, subject: str = "m", headers: dict[str, str] | None = None) -> None:
         """Publish to `<stream>.<subject>`, and return when all is stored."""
@@ -141,11 +144,7 @@ async def scene(url: str | list[str], name: str, **stream: Any) -> AsyncIterator
 
 async def create_stream(js: JetStream, config: dict[str, Any]) -> None:
     """Create a stream; a cluster that has just formed may take its nodes for offline at first."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while True:
-            with suppress(RetryableError):
-                await js.streams.create(config)
-                return
+    await eventually_async(lambda: js.streams.create(config), "a stream is created", not_yet=(RetryableError,))
 
 
 async def read(messages: AsyncIterable[Message], sequences: set[int], count: int) -> None:
@@ -160,6 +159,4 @@ async def read(messages: AsyncIterable[Message], sequences: set[int], count: int
 
 async def until(condition: Callable[[], object]) -> None:
     """Wait for something that other tasks, or the server, bring about."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not condition():  # noqa: ASYNC110 - it has no event: the link, the server and the user have a part in it
-            await asyncio.sleep(PAUSE_SECONDS)
+    await eventually_async(lambda: bool(condition()), "what the test waits for", PATIENCE_SECONDS)

@@ -8,8 +8,7 @@ import pytest
 
 from penstock_jetstream.client.message import Message
 from penstock_jetstream.errors import NoRespondersError
-from tests.jetstream.scene import SECOND, scene, until
-from tests.testbed.nats.server import NatsServer
+from tests.jetstream.scene import SECOND, Scene, on_every_server, on_newest_servers, until
 
 FINAL: dict[str, Callable[[Message], None]] = {
     "ack": Message.ack,
@@ -20,70 +19,64 @@ FINAL: dict[str, Callable[[Message], None]] = {
 
 @pytest.mark.requirement("S-18", "S-20")
 @pytest.mark.parametrize("answer", FINAL.values(), ids=FINAL)
-async def test_a_message_that_was_acked_or_terminated_is_done(
-    newest_server: NatsServer, fresh_name: str, answer: Callable[[Message], None]
-) -> None:
-    async with scene(newest_server.url, fresh_name) as it:
-        consumer = await it.create(ack_wait=SECOND // 10)
-        await it.fill(2)
-        for message in await consumer.fetch(2):
-            answer(message)
-        await it.until(lambda info: info.ack_floor.stream_sequence == 2 and info.num_ack_pending == 0)
-        assert await consumer.fetch(1, expires_seconds=0.15) == []
+@on_newest_servers
+async def test_a_message_that_was_acked_or_terminated_is_done(it: Scene, answer: Callable[[Message], None]) -> None:
+    consumer = await it.create(ack_wait=SECOND // 10)
+    await it.fill(2)
+    for message in await consumer.fetch(2):
+        answer(message)
+    await it.until(lambda info: info.ack_floor.stream_sequence == 2 and info.num_ack_pending == 0)
+    assert await consumer.fetch(1, expires_seconds=0.15) == []
 
 
 @pytest.mark.requirement("S-18", "S-20", "S-19")
-async def test_an_ack_is_taken_by_every_server(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(2)
-        for message in await consumer.fetch(2):
-            message.ack()
-        await it.until(lambda info: info.ack_floor.stream_sequence == 2 and info.num_ack_pending == 0)
+@on_every_server
+async def test_an_ack_is_taken_by_every_server(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(2)
+    for message in await consumer.fetch(2):
+        message.ack()
+    await it.until(lambda info: info.ack_floor.stream_sequence == 2 and info.num_ack_pending == 0)
 
 
 @pytest.mark.requirement("S-20", "V-05")
-async def test_the_reason_of_a_termination_stands_in_the_servers_advisory(
-    every_server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(1)
-        async with it.watched(f"$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.{fresh_name}.c") as advisories:
-            (message,) = await consumer.fetch(1)
-            message.term("rotten: 3 bytes")
-            await until(lambda: advisories)
-            assert json.loads(advisories[0].payload)["reason"] == "rotten: 3 bytes"
+@on_every_server
+async def test_the_reason_of_a_termination_stands_in_the_servers_advisory(it: Scene, fresh_name: str) -> None:
+    consumer = await it.create()
+    await it.fill(1)
+    async with it.watched(f"$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.{fresh_name}.c") as advisories:
+        (message,) = await consumer.fetch(1)
+        message.term("rotten: 3 bytes")
+        await until(lambda: advisories)
+        assert json.loads(advisories[0].payload)["reason"] == "rotten: 3 bytes"
 
 
 @pytest.mark.requirement("S-20")
-async def test_a_nak_has_the_message_delivered_again_at_once_or_after_a_delay(
-    every_server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer, message = await it.one_message()
-        message.nak()
-        (message,) = await consumer.fetch(1)
-        began = asyncio.get_running_loop().time()
-        message.nak(0.1)
-        (message,) = await consumer.fetch(1)
-        assert asyncio.get_running_loop().time() - began >= 0.1
-        assert message.metadata.delivered == 3
+@on_every_server
+async def test_a_nak_has_the_message_delivered_again_at_once_or_after_a_delay(it: Scene) -> None:
+    consumer, message = await it.one_message()
+    message.nak()
+    (message,) = await consumer.fetch(1)
+    began = asyncio.get_running_loop().time()
+    message.nak(0.1)
+    (message,) = await consumer.fetch(1)
+    assert asyncio.get_running_loop().time() - began >= 0.1
+    assert message.metadata.delivered == 3
 
 
 @pytest.mark.requirement("S-20", "V-01")
-async def test_progress_holds_the_message_beyond_its_ack_wait(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer, message = await it.one_message(ack_wait=2 * SECOND)
-        for _ in range(3):
-            assert await consumer.fetch(1, expires_seconds=0.8) == []
-            message.in_progress()
-        await message.double_ack()
+@on_every_server
+async def test_progress_holds_the_message_beyond_its_ack_wait(it: Scene) -> None:
+    consumer, message = await it.one_message(ack_wait=2 * SECOND)
+    for _ in range(3):
+        assert await consumer.fetch(1, expires_seconds=0.8) == []
+        message.in_progress()
+    await message.double_ack()
 
 
 @pytest.mark.requirement("S-21")
-async def test_only_the_first_final_answer_is_sent(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it, it.watched(f"$JS.ACK.{fresh_name}.>") as answers:
+async def test_only_the_first_final_answer_is_sent(it: Scene, fresh_name: str) -> None:
+    async with it.watched(f"$JS.ACK.{fresh_name}.>") as answers:
         _, message = await it.one_message()
         message.in_progress()
         message.ack()
@@ -97,8 +90,9 @@ async def test_only_the_first_final_answer_is_sent(server: NatsServer, fresh_nam
 
 
 @pytest.mark.requirement("S-22")
-async def test_without_acknowledgements_no_answer_is_sent(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it, it.watched(f"$JS.ACK.{fresh_name}.>") as answers:
+@on_every_server
+async def test_without_acknowledgements_no_answer_is_sent(it: Scene, fresh_name: str) -> None:
+    async with it.watched(f"$JS.ACK.{fresh_name}.>") as answers:
         _, message = await it.one_message(ack_policy="none")
         message.ack()
         message.nak()
@@ -110,45 +104,41 @@ async def test_without_acknowledgements_no_answer_is_sent(every_server: NatsServ
 
 
 @pytest.mark.requirement("S-20", "S-23")
-async def test_a_double_ack_returns_when_the_server_has_taken_it(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        _, message = await it.one_message()
-        assert await message.double_ack()
-        assert (await it.info()).num_ack_pending == 0
+@on_every_server
+async def test_a_double_ack_returns_when_the_server_has_taken_it(it: Scene) -> None:
+    _, message = await it.one_message()
+    assert await message.double_ack()
+    assert (await it.info()).num_ack_pending == 0
 
 
 @pytest.mark.requirement("V-06")
-async def test_a_double_ack_that_comes_too_late_is_confirmed_all_the_same(
-    every_server: NatsServer, fresh_name: str
-) -> None:
+@on_every_server
+async def test_a_double_ack_that_comes_too_late_is_confirmed_all_the_same(it: Scene) -> None:
     """So it proves nothing about who else has the message: `metadata.delivered` and one's own clock have to."""
-    async with scene(every_server.url, fresh_name) as it:
-        consumer, late = await it.one_message(ack_wait=SECOND // 20)
-        (again,) = await consumer.fetch(1)
-        assert again.metadata.delivered == 2
-        assert await again.double_ack()
-        assert await late.double_ack()
+    consumer, late = await it.one_message(ack_wait=SECOND // 20)
+    (again,) = await consumer.fetch(1)
+    assert again.metadata.delivered == 2
+    assert await again.double_ack()
+    assert await late.double_ack()
 
 
 @pytest.mark.requirement("S-23")
-async def test_a_double_ack_that_nobody_takes_is_an_error_and_may_be_repeated(
-    every_server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer, message = await it.one_message()
-        await consumer.delete()
-        for _ in range(2):
-            with pytest.raises(NoRespondersError):
-                await message.double_ack()
-        assert not message.is_settled
+@on_every_server
+async def test_a_double_ack_that_nobody_takes_is_an_error_and_may_be_repeated(it: Scene) -> None:
+    consumer, message = await it.one_message()
+    await consumer.delete()
+    for _ in range(2):
+        with pytest.raises(NoRespondersError):
+            await message.double_ack()
+    assert not message.is_settled
 
 
 @pytest.mark.requirement("S-20")
-async def test_one_ack_is_enough_where_the_policy_is_all(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create(ack_policy="all")
-        await it.fill(10)
-        messages = await consumer.fetch(10)
-        await messages[8].double_ack()
-        info = await it.info()
-        assert (info.num_ack_pending, info.ack_floor.stream_sequence) == (1, 9)
+@on_every_server
+async def test_one_ack_is_enough_where_the_policy_is_all(it: Scene) -> None:
+    consumer = await it.create(ack_policy="all")
+    await it.fill(10)
+    messages = await consumer.fetch(10)
+    await messages[8].double_ack()
+    info = await it.info()
+    assert (info.num_ack_pending, info.ack_floor.stream_sequence) == (1, 9)

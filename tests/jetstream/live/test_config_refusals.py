@@ -21,7 +21,7 @@ from penstock_jetstream.config import (
     validate,
 )
 from penstock_jetstream.errors import ErrorCode, Kind, api_error
-from tests.jetstream.raw import MILLISECOND, connected
+from tests.jetstream.raw import MILLISECOND, Raw, connected
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.nats.shared import SharedServers
@@ -207,13 +207,12 @@ CONSUMERS_OF = [
     [pytest.param(stream, *row.values, id=row.id, marks=row.marks) for stream, row in CONSUMERS_OF],
 )
 async def test_what_a_server_refuses_of_a_consumer_we_refuse_first(
-    *, server: NatsServer, fresh_name: str, stream: Json, field: str, config: Json, err_code: int
+    raw: Raw, *, fresh_name: str, stream: Json, field: str, config: Json, err_code: int
 ) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        await raw.make_stream(fresh_name, **stream)
-        request = {"stream_name": fresh_name, "config": config}
-        assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c", request) == err_code
-        facts = Facts(clustered=False, stream=(await raw.do(f"STREAM.INFO.{fresh_name}"))["config"])
+    await raw.make_stream(fresh_name, **stream)
+    request = {"stream_name": fresh_name, "config": config}
+    assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c", request) == err_code
+    facts = Facts(clustered=False, stream=(await raw.do(f"STREAM.INFO.{fresh_name}"))["config"])
     assert field in guilty(CONSUMER, config, facts)
 
 
@@ -237,11 +236,10 @@ ACCEPTED = [
 @pytest.mark.requirement("G-04")
 @pytest.mark.parametrize(("field", "config"), ACCEPTED)
 async def test_we_refuse_what_the_protocol_forbids_although_servers_take_it(
-    server: NatsServer, fresh_name: str, field: str, config: Json
+    raw: Raw, fresh_name: str, field: str, config: Json
 ) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        await raw.make_stream(fresh_name)
-        await raw.do(f"CONSUMER.CREATE.{fresh_name}.c", {"stream_name": fresh_name, "config": config})
+    await raw.make_stream(fresh_name)
+    await raw.do(f"CONSUMER.CREATE.{fresh_name}.c", {"stream_name": fresh_name, "config": config})
     assert field in guilty(CONSUMER, config, Facts())
 
 
@@ -266,11 +264,8 @@ TOO_LONG = "x" * 256
 
 @pytest.mark.requirement("X-18")
 @pytest.mark.parametrize(("name", "err_code"), [("a/b", 10128), ("a\\b", 10128), (TOO_LONG, 10052)])
-async def test_a_server_refuses_stream_names_that_are_paths_or_too_long(
-    server: NatsServer, name: str, err_code: int
-) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        assert await raw.refusal(f"STREAM.CREATE.{name}", {"name": name}) == err_code
+async def test_a_server_refuses_stream_names_that_are_paths_or_too_long(raw: Raw, name: str, err_code: int) -> None:
+    assert await raw.refusal(f"STREAM.CREATE.{name}", {"name": name}) == err_code
     assert "name" in guilty(STREAM, {"name": name}, Facts())
 
 
@@ -316,12 +311,11 @@ STREAM_UPDATES: list[tuple[Json, Json, int]] = [
 @pytest.mark.requirement("X-07", "X-11", "X-13")
 @pytest.mark.parametrize(("before", "change", "err_code"), STREAM_UPDATES)
 async def test_an_update_of_a_stream_that_a_server_refuses_is_not_even_planned(
-    server: NatsServer, fresh_name: str, before: Json, change: Json, err_code: int
+    raw: Raw, fresh_name: str, before: Json, change: Json, err_code: int
 ) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        actual = (await raw.do(f"STREAM.CREATE.{fresh_name}", {"name": fresh_name, **before}))["config"]
-        desired = {**actual, **change}
-        assert await raw.refusal(f"STREAM.UPDATE.{fresh_name}", desired) == err_code
+    actual = (await raw.do(f"STREAM.CREATE.{fresh_name}", {"name": fresh_name, **before}))["config"]
+    desired = {**actual, **change}
+    assert await raw.refusal(f"STREAM.UPDATE.{fresh_name}", desired) == err_code
     plan = plan_update(STREAM, desired, actual, Facts(clustered=False))
     assert isinstance(plan, Impossible)
     assert {obstacle.field for obstacle in plan.obstacles} <= {*change}
@@ -360,105 +354,93 @@ CONSUMER_UPDATES: list[tuple[Json, Json]] = [
 
 @pytest.mark.parametrize(("before", "change"), CONSUMER_UPDATES)
 async def test_an_update_of_a_consumer_that_a_server_refuses_is_not_even_planned(
-    server: NatsServer, fresh_name: str, before: Json, change: Json
+    raw: Raw, fresh_name: str, before: Json, change: Json
 ) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        await raw.make_stream(fresh_name)
-        actual = await raw.make_consumer(f"{fresh_name}.c", **before)
-        assert await raw.refused_consumer(f"{fresh_name}.c", **{**actual, **change}) == 10012
+    await raw.make_stream(fresh_name)
+    actual = await raw.make_consumer(f"{fresh_name}.c", **before)
+    assert await raw.refused_consumer(f"{fresh_name}.c", **{**actual, **change}) == 10012
     assert isinstance(plan_update(CONSUMER, {**actual, **change}, actual), Impossible)
 
 
-async def test_limits_below_those_of_consumers_are_refused_as_permanent(server: NatsServer, fresh_name: str) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        await raw.make_stream(fresh_name)
-        await raw.make_consumer(f"{fresh_name}.c", max_ack_pending=100)
-        stream = (await raw.do(f"STREAM.INFO.{fresh_name}"))["config"]
-        limited = {**stream, "consumer_limits": {"max_ack_pending": 99}}
-        answer = await raw.api(f"STREAM.UPDATE.{fresh_name}", limited)
+async def test_limits_below_those_of_consumers_are_refused_as_permanent(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c", max_ack_pending=100)
+    stream = (await raw.do(f"STREAM.INFO.{fresh_name}"))["config"]
+    limited = {**stream, "consumer_limits": {"max_ack_pending": 99}}
+    answer = await raw.api(f"STREAM.UPDATE.{fresh_name}", limited)
     error = api_error(answer["error"], operation="updated", object=f"stream {fresh_name}")
     assert (error.err_code, error.code, error.kind) == (ErrorCode.STREAM_UPDATE_FAILED, 500, Kind.PERMANENT)
 
 
-async def test_a_stream_or_consumer_in_the_way_is_a_conflict(server: NatsServer, fresh_name: str) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        await raw.make_stream(fresh_name)
-        await raw.make_consumer(f"{fresh_name}.c")
-        overlapping = {"name": f"{fresh_name}-2", "subjects": [f"{fresh_name}.a"]}
-        other = {**EXPLICIT, "description": "other"}
-        asked: list[tuple[str, Json, int]] = [
-            (f"STREAM.CREATE.{fresh_name}", {"name": fresh_name, "description": "other"}, 10058),
-            (f"STREAM.CREATE.{fresh_name}-2", overlapping, 10065),
-            (
-                f"CONSUMER.CREATE.{fresh_name}.c",
-                {"stream_name": fresh_name, "config": other, "action": "create"},
-                10148,
-            ),
-        ]
-        for operation, body, err_code in asked:
-            answer = await raw.api(operation, body)
-            error = api_error(answer["error"], operation="created", object="stream or consumer")
-            assert (error.err_code, error.kind) == (err_code, Kind.CONFLICT)
+async def test_a_stream_or_consumer_in_the_way_is_a_conflict(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c")
+    overlapping = {"name": f"{fresh_name}-2", "subjects": [f"{fresh_name}.a"]}
+    other = {**EXPLICIT, "description": "other"}
+    asked: list[tuple[str, Json, int]] = [
+        (f"STREAM.CREATE.{fresh_name}", {"name": fresh_name, "description": "other"}, 10058),
+        (f"STREAM.CREATE.{fresh_name}-2", overlapping, 10065),
+        (
+            f"CONSUMER.CREATE.{fresh_name}.c",
+            {"stream_name": fresh_name, "config": other, "action": "create"},
+            10148,
+        ),
+    ]
+    for operation, body, err_code in asked:
+        answer = await raw.api(operation, body)
+        error = api_error(answer["error"], operation="created", object="stream or consumer")
+        assert (error.err_code, error.kind) == (err_code, Kind.CONFLICT)
 
 
-async def test_what_is_not_there_is_missing(server: NatsServer, fresh_name: str) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        nothing = await raw.api(f"STREAM.INFO.{fresh_name}")
-        await raw.make_stream(fresh_name)
-        update = {"stream_name": fresh_name, "config": EXPLICIT, "action": "update"}
-        answers = [
-            (nothing, 10059),
-            (await raw.api(f"CONSUMER.INFO.{fresh_name}.c"), 10014),
-            (await raw.api(f"CONSUMER.CREATE.{fresh_name}.c", update), 10149),
-            (await raw.api(f"STREAM.MSG.GET.{fresh_name}", {"seq": 5}), 10037),
-            (await raw.api(f"STREAM.MSG.DELETE.{fresh_name}", {"seq": 5}), 10043),
-        ]
+async def test_what_is_not_there_is_missing(raw: Raw, fresh_name: str) -> None:
+    nothing = await raw.api(f"STREAM.INFO.{fresh_name}")
+    await raw.make_stream(fresh_name)
+    update = {"stream_name": fresh_name, "config": EXPLICIT, "action": "update"}
+    answers = [
+        (nothing, 10059),
+        (await raw.api(f"CONSUMER.INFO.{fresh_name}.c"), 10014),
+        (await raw.api(f"CONSUMER.CREATE.{fresh_name}.c", update), 10149),
+        (await raw.api(f"STREAM.MSG.GET.{fresh_name}", {"seq": 5}), 10037),
+        (await raw.api(f"STREAM.MSG.DELETE.{fresh_name}", {"seq": 5}), 10043),
+    ]
     for answer, err_code in answers:
         error = api_error(answer["error"], operation="read", object="it")
         assert (error.err_code, error.kind) == (err_code, Kind.MISSING)
 
 
 @pytest.mark.requirement("X-05")
-async def test_filters_in_the_requests_subject_are_those_of_the_configuration(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        await raw.make_stream(fresh_name)
-        several = {"stream_name": fresh_name, "config": {**EXPLICIT, "filter_subjects": ["a", "b"]}}
-        other = {"stream_name": fresh_name, "config": {**EXPLICIT, "filter_subject": "b"}}
-        mismatch = {"stream_name": fresh_name, "config": {**EXPLICIT, "name": "d", "durable_name": "d"}}
-        assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c.a", several) == 10137
-        assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c.a", other) == 10131
-        assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c", mismatch) == 10017
+async def test_filters_in_the_requests_subject_are_those_of_the_configuration(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    several = {"stream_name": fresh_name, "config": {**EXPLICIT, "filter_subjects": ["a", "b"]}}
+    other = {"stream_name": fresh_name, "config": {**EXPLICIT, "filter_subject": "b"}}
+    mismatch = {"stream_name": fresh_name, "config": {**EXPLICIT, "name": "d", "durable_name": "d"}}
+    assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c.a", several) == 10137
+    assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c.a", other) == 10131
+    assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c", mismatch) == 10017
 
 
-async def test_a_work_queue_has_one_consumer_for_each_message(server: NatsServer, fresh_name: str) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        await raw.make_stream(fresh_name, retention="workqueue")
-        await raw.make_consumer(f"{fresh_name}.a", filter_subject=f"{fresh_name}.>")
-        assert await raw.refused_consumer(f"{fresh_name}.b") == 10099
-        assert await raw.refused_consumer(f"{fresh_name}.b", filter_subject=f"{fresh_name}.x") == 10100
+async def test_a_work_queue_has_one_consumer_for_each_message(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name, retention="workqueue")
+    await raw.make_consumer(f"{fresh_name}.a", filter_subject=f"{fresh_name}.>")
+    assert await raw.refused_consumer(f"{fresh_name}.b") == 10099
+    assert await raw.refused_consumer(f"{fresh_name}.b", filter_subject=f"{fresh_name}.x") == 10100
 
 
 async def test_pedantic_requests_are_refused_where_the_server_would_change_the_configuration(
-    server: NatsServer, fresh_name: str
+    raw: Raw, fresh_name: str
 ) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        request = {"name": fresh_name, "max_age": SECOND, "pedantic": True}
-        assert await raw.refusal(f"STREAM.CREATE.{fresh_name}", request) == 10157
+    request = {"name": fresh_name, "max_age": SECOND, "pedantic": True}
+    assert await raw.refusal(f"STREAM.CREATE.{fresh_name}", request) == 10157
 
 
 @pytest.mark.requirement("C-24")
-async def test_a_pull_may_ask_for_heartbeats_at_half_its_expiry_and_no_slower(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with connected(**server.connect_arguments()) as raw:
-        await raw.make_stream(fresh_name)
-        await raw.make_consumer(f"{fresh_name}.c")
-        half = await raw.pull(f"{fresh_name}.c", expires=400 * MILLISECOND, idle_heartbeat=200 * MILLISECOND)
-        more = await raw.pull(f"{fresh_name}.c", expires=400 * MILLISECOND, idle_heartbeat=201 * MILLISECOND)
-        assert await more.status() == "400 Bad Request - heartbeat value too large"
-        assert await half.status() in ("100 Idle Heartbeat", "408 Request Timeout")
+async def test_a_pull_may_ask_for_heartbeats_at_half_its_expiry_and_no_slower(raw: Raw, fresh_name: str) -> None:
+    await raw.make_stream(fresh_name)
+    await raw.make_consumer(f"{fresh_name}.c")
+    half = await raw.pull(f"{fresh_name}.c", expires=400 * MILLISECOND, idle_heartbeat=200 * MILLISECOND)
+    more = await raw.pull(f"{fresh_name}.c", expires=400 * MILLISECOND, idle_heartbeat=201 * MILLISECOND)
+    assert await more.status() == "400 Bad Request - heartbeat value too large"
+    assert await half.status() in ("100 Idle Heartbeat", "408 Request Timeout")
 
 
 async def test_what_only_a_cluster_can_refuse_is_known_too(nats_cluster: NatsCluster) -> None:

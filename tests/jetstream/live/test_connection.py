@@ -29,123 +29,112 @@ def fail(*_: object) -> None:
     raise ZeroDivisionError
 
 
-async def test_what_is_published_is_heard_in_its_order(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        heard = Heard()
-        connection.subscribe(f"{fresh_name}.*", heard)
-        connection.publish(f"{fresh_name}.a", b"1", reply="answer.here", headers={"Colour": ["red", "blue"]})
-        connection.publish(f"{fresh_name}.b", b"2")
-        await heard.have(2)
-        name = fresh_name.encode()
-        header = b"NATS/1.0\r\nColour: red\r\nColour: blue\r\n\r\n"
-        assert heard.messages == [(name + b".a", b"answer.here", header, b"1"), (name + b".b", b"", b"", b"2")]
+async def test_what_is_published_is_heard_in_its_order(connection: Connection, fresh_name: str) -> None:
+    heard = Heard()
+    connection.subscribe(f"{fresh_name}.*", heard)
+    connection.publish(f"{fresh_name}.a", b"1", reply="answer.here", headers={"Colour": ["red", "blue"]})
+    connection.publish(f"{fresh_name}.b", b"2")
+    await heard.have(2)
+    name = fresh_name.encode()
+    header = b"NATS/1.0\r\nColour: red\r\nColour: blue\r\n\r\n"
+    assert heard.messages == [(name + b".a", b"answer.here", header, b"1"), (name + b".b", b"", b"", b"2")]
 
 
-async def test_a_request_gets_its_answer(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        echo(connection, fresh_name)
-        reply = await connection.request(fresh_name, b"hello", headers={"Colour": "red"})
-        assert reply.payload == b"hello"
+async def test_a_request_gets_its_answer(connection: Connection, fresh_name: str) -> None:
+    echo(connection, fresh_name)
+    reply = await connection.request(fresh_name, b"hello", headers={"Colour": "red"})
+    assert reply.payload == b"hello"
 
 
-async def test_a_request_that_nobody_hears_fails_at_once(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        with pytest.raises(NoRespondersError, match=fresh_name):
-            await connection.request(fresh_name, timeout_seconds=60)
+async def test_a_request_that_nobody_hears_fails_at_once(connection: Connection, fresh_name: str) -> None:
+    with pytest.raises(NoRespondersError, match=fresh_name):
+        await connection.request(fresh_name, timeout_seconds=60)
 
 
-async def test_a_request_that_nobody_answers_ends_at_its_deadline(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        connection.subscribe(fresh_name, Heard())
-        with pytest.raises(RequestTimeoutError, match=f"{fresh_name}: no answer within 0.05 s"):
-            await connection.request(fresh_name, timeout_seconds=0.05)
+async def test_a_request_that_nobody_answers_ends_at_its_deadline(connection: Connection, fresh_name: str) -> None:
+    connection.subscribe(fresh_name, Heard())
+    with pytest.raises(RequestTimeoutError, match=f"{fresh_name}: no answer within 0.05 s"):
+        await connection.request(fresh_name, timeout_seconds=0.05)
 
 
-async def test_many_requests_at_once_each_get_their_own_answer(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        echo(connection, fresh_name)
-        questions = [b"%d" % number for number in range(1000)]
-        replies = await asyncio.gather(*(connection.request(fresh_name, question) for question in questions))
-        assert [reply.payload for reply in replies] == questions
+async def test_many_requests_at_once_each_get_their_own_answer(connection: Connection, fresh_name: str) -> None:
+    echo(connection, fresh_name)
+    questions = [b"%d" % number for number in range(1000)]
+    replies = await asyncio.gather(*(connection.request(fresh_name, question) for question in questions))
+    assert [reply.payload for reply in replies] == questions
 
 
-async def test_an_answer_that_comes_too_late_is_dropped(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        asked = Heard()
-        connection.subscribe(fresh_name, asked)
-        with pytest.raises(RequestTimeoutError):
-            await connection.request(fresh_name, timeout_seconds=0.01)
-        await asked.have(1)
-        connection.publish(asked.messages[0][1].decode(), b"late")
-        await connection.flush()
+async def test_an_answer_that_comes_too_late_is_dropped(connection: Connection, fresh_name: str) -> None:
+    asked = Heard()
+    connection.subscribe(fresh_name, asked)
+    with pytest.raises(RequestTimeoutError):
+        await connection.request(fresh_name, timeout_seconds=0.01)
+    await asked.have(1)
+    connection.publish(asked.messages[0][1].decode(), b"late")
+    await connection.flush()
 
 
-async def test_a_subscription_ends_after_its_maximum(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        heard = Heard()
-        subscription = connection.subscribe(fresh_name, heard, max_messages=2)
-        for number in range(4):
-            connection.publish(fresh_name, b"%d" % number)
-        await connection.flush()
-        assert heard.payloads == [b"0", b"1"]
-        assert not subscription.is_active
+async def test_a_subscription_ends_after_its_maximum(connection: Connection, fresh_name: str) -> None:
+    heard = Heard()
+    subscription = connection.subscribe(fresh_name, heard, max_messages=2)
+    for number in range(4):
+        connection.publish(fresh_name, b"%d" % number)
+    await connection.flush()
+    assert heard.payloads == [b"0", b"1"]
+    assert not subscription.is_active
 
 
-async def test_a_subscription_can_be_given_a_maximum_later(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        heard = Heard()
-        subscription = connection.subscribe(fresh_name, heard)
-        connection.publish(fresh_name, b"0")
-        await heard.have(1)
-        subscription.unsubscribe(max_messages=3)
-        for number in range(1, 5):
-            connection.publish(fresh_name, b"%d" % number)
-        await connection.flush()
-        assert heard.payloads == [b"0", b"1", b"2"]
+async def test_a_subscription_can_be_given_a_maximum_later(connection: Connection, fresh_name: str) -> None:
+    heard = Heard()
+    subscription = connection.subscribe(fresh_name, heard)
+    connection.publish(fresh_name, b"0")
+    await heard.have(1)
+    subscription.unsubscribe(max_messages=3)
+    for number in range(1, 5):
+        connection.publish(fresh_name, b"%d" % number)
+    await connection.flush()
+    assert heard.payloads == [b"0", b"1", b"2"]
 
 
 async def test_nothing_is_heard_after_unsubscribing_not_even_what_was_on_its_way(
-    server: NatsServer, fresh_name: str
+    connection: Connection, fresh_name: str
 ) -> None:
-    async with Connection(server.url) as connection:
-        heard = Heard()
+    heard = Heard()
 
-        def hear_one(subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
-            heard(subject, reply, header, payload)
-            subscription.unsubscribe()
+    def hear_one(subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
+        heard(subject, reply, header, payload)
+        subscription.unsubscribe()
 
-        subscription = connection.subscribe(fresh_name, hear_one)
-        connection.send(b"".join(wire.publish(fresh_name.encode(), b"%d" % number) for number in range(10)))
-        await connection.flush()
-        assert heard.payloads == [b"0"]
+    subscription = connection.subscribe(fresh_name, hear_one)
+    connection.send(b"".join(wire.publish(fresh_name.encode(), b"%d" % number) for number in range(10)))
+    await connection.flush()
+    assert heard.payloads == [b"0"]
 
 
-async def test_members_of_a_queue_share_what_comes(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        one, other = Heard(), Heard()
-        connection.subscribe(fresh_name, one, queue="workers")
-        connection.subscribe(fresh_name, other, queue="workers")
-        for _ in range(100):
-            connection.publish(fresh_name)
-        await connection.flush()
-        assert len(one.messages) + len(other.messages) == 100
-        assert one.messages
-        assert other.messages
+async def test_members_of_a_queue_share_what_comes(connection: Connection, fresh_name: str) -> None:
+    one, other = Heard(), Heard()
+    connection.subscribe(fresh_name, one, queue="workers")
+    connection.subscribe(fresh_name, other, queue="workers")
+    for _ in range(100):
+        connection.publish(fresh_name)
+    await connection.flush()
+    assert len(one.messages) + len(other.messages) == 100
+    assert one.messages
+    assert other.messages
 
 
 async def test_blocks_carry_what_came_together_and_the_rest_comes_one_by_one(
-    server: NatsServer, fresh_name: str
+    connection: Connection, fresh_name: str
 ) -> None:
-    async with Connection(server.url) as connection:
-        blocks: list[wire.Block] = []
-        statuses = Heard()
-        connection.subscribe_blocks(fresh_name, blocks.append, statuses)
-        for number in range(1000):
-            connection.publish(fresh_name, b"%d" % number, reply=f"ack.{number}")
-        connection.publish(fresh_name, b"status")
-        assert await statuses.have(1) == [b"status"]
-        assert [payload for block in blocks for payload in block.payloads] == [b"%d" % number for number in range(1000)]
-        assert len(blocks) < 1000
+    blocks: list[wire.Block] = []
+    statuses = Heard()
+    connection.subscribe_blocks(fresh_name, blocks.append, statuses)
+    for number in range(1000):
+        connection.publish(fresh_name, b"%d" % number, reply=f"ack.{number}")
+    connection.publish(fresh_name, b"status")
+    assert await statuses.have(1) == [b"status"]
+    assert [payload for block in blocks for payload in block.payloads] == [b"%d" % number for number in range(1000)]
+    assert len(blocks) < 1000
 
 
 async def test_a_handler_that_fails_harms_no_one_else(server: NatsServer, fresh_name: str) -> None:
@@ -185,46 +174,45 @@ async def test_a_listener_that_was_removed_hears_nothing_more(server: NatsServer
 @pytest.mark.parametrize(
     "subject", ["", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\r\nPUB b 0", "*", "a.*", "a.>", "\ud800"]
 )
-async def test_a_bad_subject_is_refused_before_it_is_sent(server: NatsServer, fresh_name: str, subject: str) -> None:
-    async with Connection(server.url) as connection:
+async def test_a_bad_subject_is_refused_before_it_is_sent(
+    connection: Connection, fresh_name: str, subject: str
+) -> None:
+    with pytest.raises(UsageError):
+        connection.publish(subject)
+    with pytest.raises(UsageError):
+        await connection.request(subject)
+    echo(connection, fresh_name)
+    assert (await connection.request(fresh_name, b"unharmed")).payload == b"unharmed"
+
+
+async def test_other_bad_input_is_refused_before_it_is_sent(connection: Connection, fresh_name: str) -> None:
+    events = Events(connection)
+    for wrong in (
+        lambda: connection.publish(fresh_name, "text"),  # type: ignore[arg-type]
+        lambda: connection.publish(fresh_name, headers={"a b": "c"}),
+        lambda: connection.publish(fresh_name, headers={"a": "b\r\nc: d"}),
+        lambda: connection.publish(fresh_name, reply="a b"),
+        lambda: connection.publish("a" * 5000),
+        lambda: connection.publish(fresh_name, b"x" * (connection.server.max_payload_bytes + 1)),
+        lambda: connection.subscribe("a..b", Heard()),
+        lambda: connection.subscribe("a.>.b", Heard()),
+        lambda: connection.subscribe(fresh_name, Heard(), queue="a b"),
+        lambda: connection.subscribe(fresh_name, Heard(), max_messages=-1),
+    ):
         with pytest.raises(UsageError):
-            connection.publish(subject)
-        with pytest.raises(UsageError):
-            await connection.request(subject)
-        echo(connection, fresh_name)
-        assert (await connection.request(fresh_name, b"unharmed")).payload == b"unharmed"
+            wrong()
+    await connection.flush()
+    assert not events.all
 
 
-async def test_other_bad_input_is_refused_before_it_is_sent(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        events = Events(connection)
-        for wrong in (
-            lambda: connection.publish(fresh_name, "text"),  # type: ignore[arg-type]
-            lambda: connection.publish(fresh_name, headers={"a b": "c"}),
-            lambda: connection.publish(fresh_name, headers={"a": "b\r\nc: d"}),
-            lambda: connection.publish(fresh_name, reply="a b"),
-            lambda: connection.publish("a" * 5000),
-            lambda: connection.publish(fresh_name, b"x" * (connection.server.max_payload_bytes + 1)),
-            lambda: connection.subscribe("a..b", Heard()),
-            lambda: connection.subscribe("a.>.b", Heard()),
-            lambda: connection.subscribe(fresh_name, Heard(), queue="a b"),
-            lambda: connection.subscribe(fresh_name, Heard(), max_messages=-1),
-        ):
-            with pytest.raises(UsageError):
-                wrong()
-        await connection.flush()
-        assert not events.all
-
-
-async def test_what_is_just_allowed_is_taken_by_the_server(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as connection:
-        heard = Heard()
-        longest = f"{fresh_name}.{'x' * (2000 - len(fresh_name) - 1)}"
-        connection.subscribe(f"{fresh_name}.>", heard)
-        largest = b"x" * connection.server.max_payload_bytes
-        connection.publish(longest, largest, reply=longest)
-        connection.publish(f"{fresh_name}.a*b.ü.{'y' * 100}", b"2")
-        assert await heard.have(2) == [largest, b"2"]
+async def test_what_is_just_allowed_is_taken_by_the_server(connection: Connection, fresh_name: str) -> None:
+    heard = Heard()
+    longest = f"{fresh_name}.{'x' * (2000 - len(fresh_name) - 1)}"
+    connection.subscribe(f"{fresh_name}.>", heard)
+    largest = b"x" * connection.server.max_payload_bytes
+    connection.publish(longest, largest, reply=longest)
+    connection.publish(f"{fresh_name}.a*b.ü.{'y' * 100}", b"2")
+    assert await heard.have(2) == [largest, b"2"]
 
 
 async def test_a_message_that_is_too_large_is_told_both_sizes(start_nats: StartNats) -> None:
@@ -261,9 +249,8 @@ async def test_closing_sends_what_was_published_just_before(server: NatsServer, 
         assert await heard.have(10_000) == [b"%d" % number for number in range(10_000)]
 
 
-async def test_a_closed_connection_refuses_everything_and_may_be_closed_again(server: NatsServer) -> None:
-    async with Connection(server.url) as connection:
-        subscription = connection.subscribe("a", Heard())
+async def test_a_closed_connection_refuses_everything_and_may_be_closed_again(connection: Connection) -> None:
+    subscription = connection.subscribe("a", Heard())
     await connection.close()
     subscription.unsubscribe()
     assert not connection.is_connected

@@ -14,8 +14,7 @@ from penstock_jetstream.errors import (
     PushBasedError,
     UsageError,
 )
-from tests.jetstream.scene import SECOND, Scene, scene, until
-from tests.testbed.nats.server import NatsServer
+from tests.jetstream.scene import SECOND, Scene, on_every_server, on_newest_servers, until
 
 
 async def numbers(messages: Consuming, count: int) -> list[int]:
@@ -30,8 +29,9 @@ async def numbers(messages: Consuming, count: int) -> list[int]:
 
 
 @pytest.mark.requirement("C-01", "C-30", "C-35", "C-55")
-async def test_all_messages_come_in_order_and_once(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it, it.watched_pulls() as pulls:
+@on_every_server
+async def test_all_messages_come_in_order_and_once(it: Scene) -> None:
+    async with it.watched_pulls() as pulls:
         consumer = await it.create()
         await it.fill(200)
         async with consumer.consume(max_messages=20) as messages:
@@ -42,10 +42,8 @@ async def test_all_messages_come_in_order_and_once(every_server: NatsServer, fre
 
 
 @pytest.mark.requirement("C-21", "C-23", "C-24", "C-25", "C-32")
-async def test_the_first_pull_asks_for_the_whole_buffer_with_the_defaults_of_the_protocol(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it, it.watched_pulls() as pulls:
+async def test_the_first_pull_asks_for_the_whole_buffer_with_the_defaults_of_the_protocol(it: Scene) -> None:
+    async with it.watched_pulls() as pulls:
         consumer = await it.create()
         async with consumer.consume():
             await until(lambda: pulls)
@@ -53,24 +51,23 @@ async def test_the_first_pull_asks_for_the_whole_buffer_with_the_defaults_of_the
 
 
 @pytest.mark.requirement("C-20", "C-23", "C-24", "C-26")
-async def test_options_that_cannot_be_are_refused_before_anything_is_sent(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = it.consumer()
-        for options in (
-            {"max_messages": 5, "max_bytes": 5},
-            {"expires_seconds": 0.9},
-            {"idle_heartbeat_seconds": 16.0},
-            {"max_messages": 5, "threshold_messages": 6},
-            {"max_messages": 0},
-        ):
-            with pytest.raises(UsageError):
-                consumer.consume(**options)
+async def test_options_that_cannot_be_are_refused_before_anything_is_sent(it: Scene) -> None:
+    consumer = it.consumer()
+    for options in (
+        {"max_messages": 5, "max_bytes": 5},
+        {"expires_seconds": 0.9},
+        {"idle_heartbeat_seconds": 16.0},
+        {"max_messages": 5, "threshold_messages": 6},
+        {"max_messages": 0},
+    ):
+        with pytest.raises(UsageError):
+            consumer.consume(**options)
 
 
 @pytest.mark.requirement("C-33", "C-35", "C-37")
-async def test_a_pull_fills_the_buffer_when_half_of_it_has_been_processed(server: NatsServer, fresh_name: str) -> None:
+async def test_a_pull_fills_the_buffer_when_half_of_it_has_been_processed(it: Scene) -> None:
     """A message is processed when the next one is asked for: with the fifth, four of eight are, and four are pulled."""
-    async with scene(server.url, fresh_name) as it, it.watched_pulls() as pulls:
+    async with it.watched_pulls() as pulls:
         consumer = await it.create()
         await it.fill(30)
         async with consumer.consume(max_messages=8) as messages:
@@ -85,33 +82,34 @@ async def test_a_pull_fills_the_buffer_when_half_of_it_has_been_processed(server
 
 
 @pytest.mark.requirement("C-31", "C-35")
-async def test_never_more_is_buffered_and_asked_for_than_the_maximum(every_server: NatsServer, fresh_name: str) -> None:
+@on_every_server
+async def test_never_more_is_buffered_and_asked_for_than_the_maximum(it: Scene) -> None:
     """Naive: full-sized pulls at the threshold leave up to twice the maximum delivered and waiting."""
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(60)
-        async with consumer.consume(max_messages=10) as messages:
-            iteration = aiter(messages)
-            for _ in range(6):
-                for _ in range(10):
-                    await (await anext(iteration)).double_ack()
-                assert (await it.info()).num_ack_pending <= 10
+    consumer = await it.create()
+    await it.fill(60)
+    async with consumer.consume(max_messages=10) as messages:
+        iteration = aiter(messages)
+        for _ in range(6):
+            for _ in range(10):
+                await (await anext(iteration)).double_ack()
+            assert (await it.info()).num_ack_pending <= 10
 
 
 @pytest.mark.requirement("C-27")
-async def test_a_buffer_of_one_message_does_not_stall(every_server: NatsServer, fresh_name: str) -> None:
+@on_every_server
+async def test_a_buffer_of_one_message_does_not_stall(it: Scene) -> None:
     """Naive: half of 1, rounded down, is a threshold that is never reached: one message of five, and no more."""
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(5)
-        async with consumer.consume(max_messages=1) as messages:
-            assert await numbers(messages, 5) == [1, 2, 3, 4, 5]
+    consumer = await it.create()
+    await it.fill(5)
+    async with consumer.consume(max_messages=1) as messages:
+        assert await numbers(messages, 5) == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.requirement("C-22", "C-34", "C-36")
-async def test_a_buffer_of_bytes_counts_as_the_server_does(every_server: NatsServer, fresh_name: str) -> None:
+@on_every_server
+async def test_a_buffer_of_bytes_counts_as_the_server_does(it: Scene, fresh_name: str) -> None:
     """Naive: sizes without header block or subject leak budget with each message, until no pull fits any more."""
-    async with scene(every_server.url, fresh_name) as it, it.watched_pulls() as pulls:
+    async with it.watched_pulls() as pulls:
         consumer = await it.create()
         for number in range(1, 61):
             headers = {"A": "b" * (number % 7)} if number % 3 else {}
@@ -125,341 +123,314 @@ async def test_a_buffer_of_bytes_counts_as_the_server_does(every_server: NatsSer
 
 
 @pytest.mark.requirement("S-22")
-async def test_a_consumer_without_acknowledgements_can_be_consumed(newest_server: NatsServer, fresh_name: str) -> None:
-    async with scene(newest_server.url, fresh_name) as it:
-        consumer = await it.create(ack_policy="none")
-        await it.fill(50)
-        async with consumer.consume(max_messages=10) as messages:
-            assert await numbers(messages, 50) == list(range(1, 51))
+@on_newest_servers
+async def test_a_consumer_without_acknowledgements_can_be_consumed(it: Scene) -> None:
+    consumer = await it.create(ack_policy="none")
+    await it.fill(50)
+    async with consumer.consume(max_messages=10) as messages:
+        assert await numbers(messages, 50) == list(range(1, 51))
 
 
 # Callbacks
 
 
-async def test_a_callback_gets_one_message_after_the_other(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(30)
-        began: list[int] = []
-        ended: list[int] = []
+async def test_a_callback_gets_one_message_after_the_other(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(30)
+    began: list[int] = []
+    ended: list[int] = []
 
-        async def handle(message: Message) -> None:
-            began.append(int(message.data))
-            await asyncio.sleep(0)
-            ended.append(int(message.data))
-            assert began == ended
-            message.ack()
+    async def handle(message: Message) -> None:
+        began.append(int(message.data))
+        await asyncio.sleep(0)
+        ended.append(int(message.data))
+        assert began == ended
+        message.ack()
 
-        async with consumer.consume(handle, max_messages=10):
-            await until(lambda: len(ended) == 30)
-        assert ended == list(range(1, 31))
-
-
-async def test_a_callback_need_not_be_a_coroutine(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(30)
-        seen: list[bytes] = []
-        async with consumer.consume(lambda message: seen.append(message.data), max_messages=10):
-            await until(lambda: len(seen) == 30)
+    async with consumer.consume(handle, max_messages=10):
+        await until(lambda: len(ended) == 30)
+    assert ended == list(range(1, 31))
 
 
-async def test_an_exception_of_a_callback_ends_the_consumption_and_is_raised(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(3)
-
-        def handle(message: Message) -> None:
-            raise LookupError(message.data.decode().strip())
-
-        with pytest.raises(LookupError, match="1"):  # noqa: PT012 - it is raised where the block is left
-            async with consumer.consume(handle) as consuming:
-                with pytest.raises(LookupError):
-                    await consuming.closed()
-        again = await consumer.fetch(2, expires_seconds=5)
-        assert sorted(int(message.data) for message in again) == [2, 3]  # given back; the first is in doubt
+async def test_a_callback_need_not_be_a_coroutine(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(30)
+    seen: list[bytes] = []
+    async with consumer.consume(lambda message: seen.append(message.data), max_messages=10):
+        await until(lambda: len(seen) == 30)
 
 
-async def test_a_callback_may_drain_its_own_consumption_but_not_wait_for_it(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(5)
-        seen: list[int] = []
+async def test_an_exception_of_a_callback_ends_the_consumption_and_is_raised(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(3)
 
-        async def handle(message: Message) -> None:
-            seen.append(int(message.data))
-            message.ack()
-            if len(seen) == 2:
-                with pytest.raises(UsageError, match="its own end"):
-                    await consuming.closed()
-                consuming.drain()
+    def handle(message: Message) -> None:
+        raise LookupError(message.data.decode().strip())
 
-        consuming = consumer.consume(handle)
-        async with consuming:
-            await consuming.closed()
-        assert seen == [1, 2, 3, 4, 5]
+    with pytest.raises(LookupError, match="1"):  # noqa: PT012 - it is raised where the block is left
+        async with consumer.consume(handle) as consuming:
+            with pytest.raises(LookupError):
+                await consuming.closed()
+    again = await consumer.fetch(2, expires_seconds=5)
+    assert sorted(int(message.data) for message in again) == [2, 3]  # given back; the first is in doubt
 
 
-async def test_leaving_with_an_exception_cancels_the_callback(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(1)
-        began, was_cancelled = asyncio.Event(), asyncio.Event()
+async def test_a_callback_may_drain_its_own_consumption_but_not_wait_for_it(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(5)
+    seen: list[int] = []
 
-        async def handle(message: Message) -> None:
-            del message
-            began.set()
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                was_cancelled.set()
-                raise
+    async def handle(message: Message) -> None:
+        seen.append(int(message.data))
+        message.ack()
+        if len(seen) == 2:
+            with pytest.raises(UsageError, match="its own end"):
+                await consuming.closed()
+            consuming.drain()
 
-        with pytest.raises(LookupError):  # noqa: PT012 - it is raised in the block
-            async with consumer.consume(handle):
-                await began.wait()
-                raise LookupError
-        assert was_cancelled.is_set()
+    consuming = consumer.consume(handle)
+    async with consuming:
+        await consuming.closed()
+    assert seen == [1, 2, 3, 4, 5]
+
+
+async def test_leaving_with_an_exception_cancels_the_callback(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(1)
+    began, was_cancelled = asyncio.Event(), asyncio.Event()
+
+    async def handle(message: Message) -> None:
+        del message
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            was_cancelled.set()
+            raise
+
+    with pytest.raises(LookupError):  # noqa: PT012 - it is raised in the block
+        async with consumer.consume(handle):
+            await began.wait()
+            raise LookupError
+    assert was_cancelled.is_set()
 
 
 # Several readers, and readers that come and go
 
 
-async def test_each_message_goes_to_one_of_several_tasks(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(100)
-        shares: list[list[int]] = [[], [], []]
+async def test_each_message_goes_to_one_of_several_tasks(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(100)
+    shares: list[list[int]] = [[], [], []]
 
-        async def work(share: list[int]) -> None:
-            async for message in consuming:
-                share.append(int(message.data))
-                await message.double_ack()
-                if sum(map(len, shares)) == 100:
-                    consuming.stop()
+    async def work(share: list[int]) -> None:
+        async for message in consuming:
+            share.append(int(message.data))
+            await message.double_ack()
+            if sum(map(len, shares)) == 100:
+                consuming.stop()
 
-        async with consumer.consume(max_messages=10) as consuming, asyncio.TaskGroup() as tasks:
-            for share in shares:
-                tasks.create_task(work(share))
-        assert sorted(number for share in shares for number in share) == list(range(1, 101))
-        assert all(shares)
+    async with consumer.consume(max_messages=10) as consuming, asyncio.TaskGroup() as tasks:
+        for share in shares:
+            tasks.create_task(work(share))
+    assert sorted(number for share in shares for number in share) == list(range(1, 101))
+    assert all(shares)
 
 
-async def test_a_loop_that_was_left_may_be_followed_by_another(server: NatsServer, fresh_name: str) -> None:
+async def test_a_loop_that_was_left_may_be_followed_by_another(it: Scene) -> None:
     """Naive: the message that the first loop had in hand is never accounted for, and fills the buffer for ever."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(5)
-        async with consumer.consume(max_messages=1) as messages:
-            assert [(await numbers(messages, 1))[0] for _ in range(5)] == [1, 2, 3, 4, 5]
+    consumer = await it.create()
+    await it.fill(5)
+    async with consumer.consume(max_messages=1) as messages:
+        assert [(await numbers(messages, 1))[0] for _ in range(5)] == [1, 2, 3, 4, 5]
 
 
-async def test_a_reader_that_was_cancelled_takes_no_message_with_it(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        async with consumer.consume() as messages:
-            readers = [asyncio.create_task(numbers(messages, 1)) for _ in range(3)]
-            await it.until_waiting()
-            readers[0].cancel()
-            await it.publish(b"1")
-            readers[1].cancel() if not readers[1].done() else None
-            await it.publish(b"2")
-            done, _ = await asyncio.wait(readers)
-            got = [reader.result() for reader in done if not reader.cancelled()]
-            rest = await numbers(messages, 2 - len(got)) if len(got) < 2 else []
-            assert sorted([number for each in got for number in each] + rest) == [1, 2]
+async def test_a_reader_that_was_cancelled_takes_no_message_with_it(it: Scene) -> None:
+    consumer = await it.create()
+    async with consumer.consume() as messages:
+        readers = [asyncio.create_task(numbers(messages, 1)) for _ in range(3)]
+        await it.until_waiting()
+        readers[0].cancel()
+        await it.publish(b"1")
+        readers[1].cancel() if not readers[1].done() else None
+        await it.publish(b"2")
+        done, _ = await asyncio.wait(readers)
+        got = [reader.result() for reader in done if not reader.cancelled()]
+        rest = await numbers(messages, 2 - len(got)) if len(got) < 2 else []
+        assert sorted([number for each in got for number in each] + rest) == [1, 2]
 
 
-async def test_a_loop_that_never_awaits_leaves_turns_to_others(server: NatsServer, fresh_name: str) -> None:
+async def test_a_loop_that_never_awaits_leaves_turns_to_others(it: Scene) -> None:
     """Naive: a full buffer is handed out without a turn of the event loop: neither acks nor pulls leave meanwhile."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(2000)
-        turns = 0
+    consumer = await it.create()
+    await it.fill(2000)
+    turns = 0
 
-        async def count_turns() -> None:
-            nonlocal turns
-            while True:
-                await asyncio.sleep(0)
-                turns += 1
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
 
-        async with consumer.consume(max_messages=1000) as messages:
-            await it.until_pending(1000)
-            counting = asyncio.create_task(count_turns())
-            iteration = aiter(messages)
-            await anext(iteration)
-            before = turns
-            for _ in range(900):
-                (await anext(iteration)).ack()
-            assert turns - before >= 10
-            counting.cancel()
+    async with consumer.consume(max_messages=1000) as messages:
+        await it.until_pending(1000)
+        counting = asyncio.create_task(count_turns())
+        iteration = aiter(messages)
+        await anext(iteration)
+        before = turns
+        for _ in range(900):
+            (await anext(iteration)).ack()
+        assert turns - before >= 10
+        counting.cancel()
 
 
 # How it ends
 
 
 @pytest.mark.requirement("C-04")
-async def test_stop_gives_back_what_is_buffered_at_once(every_server: NatsServer, fresh_name: str) -> None:
+@on_every_server
+async def test_stop_gives_back_what_is_buffered_at_once(it: Scene) -> None:
     """Naive: what is discarded waits for its ack wait to be over, here 30 s, before anyone else gets it."""
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(20)
-        async with consumer.consume() as messages:
-            iteration = aiter(messages)
-            (await anext(iteration)).ack()
-            await it.until_pending(19)
-            messages.stop()
-            with pytest.raises(StopAsyncIteration):
-                await anext(iteration)
-            await messages.closed()
-        again = await consumer.fetch(19, expires_seconds=5)
-        assert {message.metadata.delivered for message in again} == {2}
-        assert sorted(int(message.data) for message in again) == list(range(2, 21))
+    consumer = await it.create()
+    await it.fill(20)
+    async with consumer.consume() as messages:
+        iteration = aiter(messages)
+        (await anext(iteration)).ack()
+        await it.until_pending(19)
+        messages.stop()
+        with pytest.raises(StopAsyncIteration):
+            await anext(iteration)
+        await messages.closed()
+    again = await consumer.fetch(19, expires_seconds=5)
+    assert {message.metadata.delivered for message in again} == {2}
+    assert sorted(int(message.data) for message in again) == list(range(2, 21))
 
 
 @pytest.mark.requirement("C-04")
-async def test_what_was_on_its_way_when_a_consumption_was_stopped_is_given_back(
-    server: NatsServer, fresh_name: str
-) -> None:
+async def test_what_was_on_its_way_when_a_consumption_was_stopped_is_given_back(it: Scene) -> None:
     """Naive: unsubscribing at once drops what the server has sent already, unseen, until its ack wait is over."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(500, size_bytes=2000)
-        async with consumer.consume():
-            for _ in range(3):
-                await asyncio.sleep(0)  # the pull leaves
-            time.sleep(0.05)  # noqa: ASYNC251 - the loop stands still, as under a user's work, while the answer comes
-        again: list[Message] = []
-        while len(again) < 500:
-            more = await consumer.fetch(500 - len(again), expires_seconds=2)
-            assert more
-            again += more
+    consumer = await it.create()
+    await it.fill(500, size_bytes=2000)
+    async with consumer.consume():
+        for _ in range(3):
+            await asyncio.sleep(0)  # the pull leaves
+        time.sleep(0.05)  # noqa: ASYNC251 - the loop stands still, as under a user's work, while the answer comes
+    again: list[Message] = []
+    while len(again) < 500:
+        more = await consumer.fetch(500 - len(again), expires_seconds=2)
+        assert more
+        again += more
 
 
 @pytest.mark.requirement("C-04")
-async def test_drain_hands_out_what_is_buffered_or_on_its_way_and_ends(
-    every_server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(100)
-        taken: list[int] = []
-        async with consumer.consume(max_messages=20) as messages:
-            async for message in messages:
-                taken.append(int(message.data))
-                message.ack()
-                if len(taken) == 5:
-                    messages.drain()
+@on_every_server
+async def test_drain_hands_out_what_is_buffered_or_on_its_way_and_ends(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(100)
+    taken: list[int] = []
+    async with consumer.consume(max_messages=20) as messages:
+        async for message in messages:
+            taken.append(int(message.data))
+            message.ack()
+            if len(taken) == 5:
+                messages.drain()
+        await messages.closed()
+    await it.connection.flush()
+    await it.until(lambda info: (info.num_ack_pending, info.num_waiting) == (0, 0))
+    info = await it.info()
+    assert taken == list(range(1, len(taken) + 1))
+    assert 5 < len(taken) <= 40
+    assert info.num_redelivered == 0
+    assert info.delivered.stream_sequence == len(taken)
+
+
+@pytest.mark.requirement("C-04")
+async def test_drain_of_an_empty_buffer_ends_at_once(it: Scene) -> None:
+    consumer = await it.create()
+    async with consumer.consume() as messages:
+        await it.until_waiting()
+        messages.drain()
+        assert await numbers(messages, 1) == []
+    await it.until_waiting(0)
+
+
+@pytest.mark.requirement("C-40")
+@on_every_server
+async def test_a_deleted_consumer_ends_with_an_error_after_what_was_buffered(it: Scene, fresh_name: str) -> None:
+    consumer = await it.create()
+    await it.fill(3)
+    async with consumer.consume() as messages:
+        await it.until_pending(3)
+        await consumer.delete()
+        await until(lambda: messages.is_over)
+        iteration = aiter(messages)
+        assert [int((await anext(iteration)).data) for _ in range(3)] == [1, 2, 3]
+        for _ in range(2):
+            with pytest.raises(ConsumerDeletedError, match=f"Consumer c of stream {fresh_name}"):
+                await anext(iteration)
+        with pytest.raises(ConsumerDeletedError):
             await messages.closed()
-        await it.connection.flush()
-        await it.until(lambda info: (info.num_ack_pending, info.num_waiting) == (0, 0))
-        info = await it.info()
-        assert taken == list(range(1, len(taken) + 1))
-        assert 5 < len(taken) <= 40
-        assert info.num_redelivered == 0
-        assert info.delivered.stream_sequence == len(taken)
-
-
-@pytest.mark.requirement("C-04")
-async def test_drain_of_an_empty_buffer_ends_at_once(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        async with consumer.consume() as messages:
-            await it.until_waiting()
-            messages.drain()
-            assert await numbers(messages, 1) == []
-        await it.until_waiting(0)
 
 
 @pytest.mark.requirement("C-40")
-async def test_a_deleted_consumer_ends_with_an_error_after_what_was_buffered(
-    every_server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(3)
-        async with consumer.consume() as messages:
-            await it.until_pending(3)
+async def test_the_error_that_ends_a_callbacks_consumption_is_raised_where_it_is_left(it: Scene) -> None:
+    consumer = await it.create()
+    with pytest.raises(ConsumerDeletedError):  # noqa: PT012 - it is raised where the block is left
+        async with consumer.consume(Message.ack) as consuming:
+            await it.until_waiting()
             await consumer.delete()
-            await until(lambda: messages.is_over)
-            iteration = aiter(messages)
-            assert [int((await anext(iteration)).data) for _ in range(3)] == [1, 2, 3]
-            for _ in range(2):
-                with pytest.raises(ConsumerDeletedError, match=f"Consumer c of stream {fresh_name}"):
-                    await anext(iteration)
-            with pytest.raises(ConsumerDeletedError):
-                await messages.closed()
+            await until(lambda: consuming.is_over)
 
 
 @pytest.mark.requirement("C-40")
-async def test_the_error_that_ends_a_callbacks_consumption_is_raised_where_it_is_left(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        with pytest.raises(ConsumerDeletedError):  # noqa: PT012 - it is raised where the block is left
-            async with consumer.consume(Message.ack) as consuming:
-                await it.until_waiting()
-                await consumer.delete()
-                await until(lambda: consuming.is_over)
-
-
-@pytest.mark.requirement("C-40")
+@on_newest_servers
 async def test_a_consumer_that_pushes_or_does_not_take_the_request_ends_with_an_error(
-    newest_server: NatsServer, fresh_name: str
+    it: Scene, fresh_name: str
 ) -> None:
-    async with scene(newest_server.url, fresh_name) as it:
-        pushes = await it.create("pushes", deliver_subject=f"deliver.{fresh_name}")
-        grouped = await it.create("grouped", priority_groups=["g"], priority_policy="overflow")
-        for consumer, error in ((pushes, PushBasedError), (grouped, BadRequestError)):
-            async with consumer.consume() as messages:
-                with pytest.raises(error):
-                    await numbers(messages, 1)
-
-
-async def test_closing_the_connection_ends_it_with_an_error(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
+    pushes = await it.create("pushes", deliver_subject=f"deliver.{fresh_name}")
+    grouped = await it.create("grouped", priority_groups=["g"], priority_policy="overflow")
+    for consumer, error in ((pushes, PushBasedError), (grouped, BadRequestError)):
         async with consumer.consume() as messages:
-            reading = asyncio.create_task(numbers(messages, 1))
-            await it.until_waiting()
-            await it.connection.close()
-            with pytest.raises(ClosedError, match="was closed while consumer c"):
-                await reading
+            with pytest.raises(error):
+                await numbers(messages, 1)
 
 
-async def test_a_consumption_is_entered_once_and_before_it_is_read(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        consuming = consumer.consume()
-        with pytest.raises(UsageError, match="async with"):
-            aiter(consuming)
-        async with consuming:
-            with pytest.raises(UsageError, match="begun before"):
-                await consuming.__aenter__()
+async def test_closing_the_connection_ends_it_with_an_error(it: Scene) -> None:
+    consumer = await it.create()
+    async with consumer.consume() as messages:
+        reading = asyncio.create_task(numbers(messages, 1))
+        await it.until_waiting()
+        await it.connection.close()
+        with pytest.raises(ClosedError, match="was closed while consumer c"):
+            await reading
+
+
+async def test_a_consumption_is_entered_once_and_before_it_is_read(it: Scene) -> None:
+    consumer = await it.create()
+    consuming = consumer.consume()
+    with pytest.raises(UsageError, match="async with"):
+        aiter(consuming)
+    async with consuming:
         with pytest.raises(UsageError, match="begun before"):
             await consuming.__aenter__()
-        async with consumer.consume(Message.ack) as served:
-            with pytest.raises(UsageError, match="on_message"):
-                aiter(served)
+    with pytest.raises(UsageError, match="begun before"):
+        await consuming.__aenter__()
+    async with consumer.consume(Message.ack) as served:
+        with pytest.raises(UsageError, match="on_message"):
+            aiter(served)
 
 
-async def test_nothing_of_a_consumption_is_left_when_it_was_left(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(20)
-        before = asyncio.all_tasks()
-        for _ in range(3):
-            async with consumer.consume(ack_wait_seconds=30) as messages:
-                await numbers(messages, 2)
-        assert asyncio.all_tasks() == before
-        await it.connection.flush()
-        await it.until_waiting(0)
-        assert await subscriptions(it) == 1  # of requests
+async def test_nothing_of_a_consumption_is_left_when_it_was_left(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(20)
+    before = asyncio.all_tasks()
+    for _ in range(3):
+        async with consumer.consume(ack_wait_seconds=30) as messages:
+            await numbers(messages, 2)
+    assert asyncio.all_tasks() == before
+    await it.connection.flush()
+    await it.until_waiting(0)
+    assert await subscriptions(it) == 1  # of requests
 
 
 async def subscriptions(it: Scene) -> int:
@@ -468,30 +439,24 @@ async def subscriptions(it: Scene) -> int:
 
 
 @pytest.mark.requirement("C-04")
-async def test_a_drained_consumption_ends_even_if_its_last_message_is_the_last_that_is_wanted(
-    server: NatsServer, fresh_name: str
-) -> None:
+async def test_a_drained_consumption_ends_even_if_its_last_message_is_the_last_that_is_wanted(it: Scene) -> None:
     """Naive: it waits for the last message to be processed, which no further question tells."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(100)
-        async with consumer.consume() as messages:
-            await it.until_pending(100)
-            messages.drain()
-            assert await numbers(messages, 100) == list(range(1, 101))
-            await messages.closed()
+    consumer = await it.create()
+    await it.fill(100)
+    async with consumer.consume() as messages:
+        await it.until_pending(100)
+        messages.drain()
+        assert await numbers(messages, 100) == list(range(1, 101))
+        await messages.closed()
 
 
 @pytest.mark.requirement("V-08", "P-16")
-async def test_a_consumption_keeps_a_consumer_alive_that_the_server_drops_when_idle(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        fields = {"ack_policy": "explicit", "inactive_threshold": SECOND}
-        for name in ("c", "idle1", "idle2"):
-            await it.js.consumers.create(fresh_name, {"name": name, **fields})
-        async with it.consumer().consume(max_messages=10) as messages:
-            while {name async for name in it.js.consumers.names(fresh_name)} != {"c"}:
-                pass
-            await it.fill(1)
-            assert await numbers(messages, 1) == [1]
+async def test_a_consumption_keeps_a_consumer_alive_that_the_server_drops_when_idle(it: Scene, fresh_name: str) -> None:
+    fields = {"ack_policy": "explicit", "inactive_threshold": SECOND}
+    for name in ("c", "idle1", "idle2"):
+        await it.js.consumers.create(fresh_name, {"name": name, **fields})
+    async with it.consumer().consume(max_messages=10) as messages:
+        while {name async for name in it.js.consumers.names(fresh_name)} != {"c"}:
+            pass
+        await it.fill(1)
+        assert await numbers(messages, 1) == [1]

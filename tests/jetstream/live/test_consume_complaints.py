@@ -15,7 +15,7 @@ from penstock_jetstream.errors import (
 )
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.identity import UserPassword
-from tests.jetstream.scene import read, scene, until
+from tests.jetstream.scene import Scene, on_newest_servers, read, scene, until
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 
@@ -23,24 +23,22 @@ from tests.testbed.nats.server import NatsServer
 
 
 @pytest.mark.requirement("C-41", "C-44", "C-55")
-async def test_a_missing_consumer_is_reported_with_pauses_and_read_when_it_is_made(
-    newest_server: NatsServer, fresh_name: str
-) -> None:
+@on_newest_servers
+async def test_a_missing_consumer_is_reported_with_pauses_and_read_when_it_is_made(it: Scene) -> None:
     """Naive: 503 ends it silently, or is asked again in a hot loop."""
-    async with scene(newest_server.url, fresh_name) as it:
-        await it.fill(1)
-        async with it.consumer().consume() as messages:
-            await until(lambda: it.reports)
-            await it.create()
-            assert int((await anext(aiter(messages))).data) == 1
-        assert {type(report) for report in it.reports} == {NoLeaderOrMissingError}
-        assert len(it.reports) <= 2
+    await it.fill(1)
+    async with it.consumer().consume() as messages:
+        await until(lambda: it.reports)
+        await it.create()
+        assert int((await anext(aiter(messages))).data) == 1
+    assert {type(report) for report in it.reports} == {NoLeaderOrMissingError}
+    assert len(it.reports) <= 2
 
 
 @pytest.mark.requirement("C-41", "C-44")
-async def test_a_refused_pull_is_reported_and_not_repeated_in_a_hot_loop(server: NatsServer, fresh_name: str) -> None:
+async def test_a_refused_pull_is_reported_and_not_repeated_in_a_hot_loop(it: Scene, fresh_name: str) -> None:
     """Naive: 712 pulls in 2 s, no error, no message. It goes on when the consumer's limit is raised."""
-    async with scene(server.url, fresh_name) as it, it.watched_pulls() as pulls:
+    async with it.watched_pulls() as pulls:
         consumer = await it.create(max_batch=2)
         await it.fill(1)
         async with consumer.consume(max_messages=10) as messages:
@@ -51,9 +49,9 @@ async def test_a_refused_pull_is_reported_and_not_repeated_in_a_hot_loop(server:
         assert len(pulls) == 2
 
 
-async def test_a_message_too_large_for_the_buffer_is_reported_with_pauses(server: NatsServer, fresh_name: str) -> None:
+async def test_a_message_too_large_for_the_buffer_is_reported_with_pauses(it: Scene, fresh_name: str) -> None:
     """Naive: pulled for again at once and for ever, while nothing comes and nothing is said."""
-    async with scene(server.url, fresh_name) as it, it.watched_pulls() as pulls:
+    async with it.watched_pulls() as pulls:
         consumer = await it.create()
         await it.fill(1, size_bytes=2000)
         await it.fill(1, size_bytes=10)
@@ -66,21 +64,18 @@ async def test_a_message_too_large_for_the_buffer_is_reported_with_pauses(server
 
 
 @pytest.mark.requirement("V-07", "V-03")
-async def test_a_consumer_that_is_stuck_at_max_ack_pending_shows_it_and_goes_on_with_the_next_ack(
-    server: NatsServer, fresh_name: str
-) -> None:
+async def test_a_consumer_that_is_stuck_at_max_ack_pending_shows_it_and_goes_on_with_the_next_ack(it: Scene) -> None:
     """Naive: nothing comes and nothing tells why."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(max_ack_pending=3)
-        await it.fill(5)
-        async with consumer.consume() as messages:
-            iteration = aiter(messages)
-            held = [await anext(iteration) for _ in range(3)]
-            await it.until(lambda info: (info.num_pending, info.num_waiting) == (2, 1))
-            info = await consumer.info()
-            assert info.num_ack_pending == info.config["max_ack_pending"] == 3
-            held[0].ack()
-            assert int((await anext(iteration)).data) == 4
+    consumer = await it.create(max_ack_pending=3)
+    await it.fill(5)
+    async with consumer.consume() as messages:
+        iteration = aiter(messages)
+        held = [await anext(iteration) for _ in range(3)]
+        await it.until(lambda info: (info.num_pending, info.num_waiting) == (2, 1))
+        info = await consumer.info()
+        assert info.num_ack_pending == info.config["max_ack_pending"] == 3
+        held[0].ack()
+        assert int((await anext(iteration)).data) == 4
 
 
 # What is left at the end
@@ -98,54 +93,52 @@ async def test_no_ack_is_lost_when_a_connection_is_closed_at_once(every_server: 
         await it.until(lambda info: (info.num_ack_pending, info.ack_floor.stream_sequence) == (0, 1000))
 
 
-async def test_waiting_pulls_do_not_pile_up(server: NatsServer, fresh_name: str) -> None:
+async def test_waiting_pulls_do_not_pile_up(it: Scene) -> None:
     """Naive: pulls without an end, or one more with each look, until max_waiting refuses everyone.
 
     At most two are open in our books. The server serves pulls in turn, so that it may have one more that it has not
     completed yet where we took it for the oldest.
     """
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        waiting = []
-        async with consumer.consume(max_messages=10, expires_seconds=1.0, idle_heartbeat_seconds=0.5) as messages:
-            for number in range(1, 31):
-                await it.publish(b"%d" % number)
-                await read(messages, set(), 1)
-                waiting.append((await it.info()).num_waiting)
-        assert max(waiting) <= 3
-        await it.until_waiting(0)
+    consumer = await it.create()
+    waiting = []
+    async with consumer.consume(max_messages=10, expires_seconds=1.0, idle_heartbeat_seconds=0.5) as messages:
+        for number in range(1, 31):
+            await it.publish(b"%d" % number)
+            await read(messages, set(), 1)
+            waiting.append((await it.info()).num_waiting)
+    assert max(waiting) <= 3
+    await it.until_waiting(0)
 
 
-async def test_no_message_is_dropped_however_slow_its_user_is(server: NatsServer, fresh_name: str) -> None:
+async def test_no_message_is_dropped_however_slow_its_user_is(it: Scene) -> None:
     """Naive: a bound on the client's queue, beyond which messages that were pulled are thrown away."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(max_ack_pending=-1)
-        await it.fill(20_000, size_bytes=1000)
-        seen: set[int] = set()
-        async with consumer.consume(max_messages=20_000) as messages:
-            await it.until_pending(20_000)
-            await read(messages, seen, 20_000)
-        assert (await it.info()).num_redelivered == 0
+    consumer = await it.create(max_ack_pending=-1)
+    await it.fill(20_000, size_bytes=1000)
+    seen: set[int] = set()
+    async with consumer.consume(max_messages=20_000) as messages:
+        await it.until_pending(20_000)
+        await read(messages, seen, 20_000)
+    assert (await it.info()).num_redelivered == 0
 
 
 @pytest.mark.requirement("X-14")
-async def test_a_reset_under_load_is_no_error(newest_server: NatsServer, fresh_name: str) -> None:
+@on_newest_servers
+async def test_a_reset_under_load_is_no_error(it: Scene, fresh_name: str) -> None:
     """Naive: a consumer sequence that begins anew is taken for a gap. What was delivered comes again, that is all."""
-    async with scene(newest_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(300)
-        numbers: list[int] = []
-        async with consumer.consume(max_messages=20) as messages:
-            async for message in messages:
-                numbers.append(int(message.data))
-                message.ack()
-                if len(numbers) == 100:
-                    await it.js.consumers.reset(fresh_name, "c", sequence=1)
-                if numbers[-1] == 300:
-                    break
-        assert set(numbers) == set(range(1, 301))
-        assert len(numbers) >= 300 + 80
-        assert it.reports == []
+    consumer = await it.create()
+    await it.fill(300)
+    numbers: list[int] = []
+    async with consumer.consume(max_messages=20) as messages:
+        async for message in messages:
+            numbers.append(int(message.data))
+            message.ack()
+            if len(numbers) == 100:
+                await it.js.consumers.reset(fresh_name, "c", sequence=1)
+            if numbers[-1] == 300:
+                break
+    assert set(numbers) == set(range(1, 301))
+    assert len(numbers) >= 300 + 80
+    assert it.reports == []
 
 
 # Users who may not, and callbacks that fail
@@ -189,9 +182,9 @@ async def test_a_report_callback_that_fails_does_not_keep_pulls_from_being_made(
 
 
 async def test_reports_that_nobody_asked_for_are_logged(
-    server: NatsServer, fresh_name: str, caplog: pytest.LogCaptureFixture
+    it: Scene, fresh_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with scene(server.url, fresh_name) as it, it.js.consumer(fresh_name, "missing").consume():
+    async with it.js.consumer(fresh_name, "missing").consume():
         await until(lambda: caplog.records)
     assert caplog.records[0].name == "penstock_jetstream"
     assert f"Nobody answers for consumer missing of stream {fresh_name}" in caplog.messages[0]

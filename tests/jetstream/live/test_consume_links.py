@@ -17,7 +17,7 @@ from penstock_jetstream.errors import (
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.events import Connected
 from penstock_jetstream.transport.options import Options
-from tests.jetstream.scene import SECOND, read, scene, until
+from tests.jetstream.scene import SECOND, Scene, on_newest_servers, read, scene, until
 from tests.testbed.nats.fixtures import StartNats, StartRelay
 from tests.testbed.nats.server import NatsServer
 
@@ -125,15 +125,10 @@ async def test_a_server_that_falls_silent_is_reported_and_pulled_from_again(star
 
 
 @pytest.mark.requirement("C-25", "C-50", "C-55", "X-01")
-async def test_a_quiet_stream_is_told_from_a_dead_one_by_its_heartbeats(
-    newest_server: NatsServer, fresh_name: str
-) -> None:
+@on_newest_servers
+async def test_a_quiet_stream_is_told_from_a_dead_one_by_its_heartbeats(it: Scene, fresh_name: str) -> None:
     """Naive: an alarm at two heartbeats that heartbeats do not reset. Paused consumers have heartbeats, too."""
-    async with (
-        scene(newest_server.url, fresh_name) as it,
-        it.watched("_INBOX.>") as seen,
-        it.watched_pulls() as pulls,
-    ):
+    async with it.watched("_INBOX.>") as seen, it.watched_pulls() as pulls:
 
         def statuses(code: bytes) -> list[bytes]:
             """Return those of our own pulls: what other tests left waiting at this server has heartbeats, too."""

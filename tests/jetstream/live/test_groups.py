@@ -8,7 +8,7 @@ import pytest
 from penstock_jetstream.client.message import Message
 from penstock_jetstream.core.options import Wait
 from penstock_jetstream.errors import BadRequestError, PinTimeoutError, UsageError
-from tests.jetstream.scene import SECOND, read, scene, until
+from tests.jetstream.scene import SECOND, Scene, on_every_server, on_newest_servers, read, scene, until
 from tests.testbed.nats.server import NatsServer
 
 OVERFLOW: dict[str, Any] = {"priority_groups": ["g"], "priority_policy": "overflow"}
@@ -18,54 +18,49 @@ PRIORITIZED: dict[str, Any] = {"priority_groups": ["g"], "priority_policy": "pri
 
 @pytest.mark.requirement("G-05")
 @pytest.mark.parametrize(("group", "words"), [("", "Group missing"), ("other", "Invalid Priority Group")])
-async def test_a_pull_without_a_valid_group_is_an_error(
-    every_server: NatsServer, fresh_name: str, group: str, words: str
-) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create(**OVERFLOW)
-        with pytest.raises(BadRequestError, match=words):
-            await consumer.fetch(1, group=group)
+@on_every_server
+async def test_a_pull_without_a_valid_group_is_an_error(it: Scene, group: str, words: str) -> None:
+    consumer = await it.create(**OVERFLOW)
+    with pytest.raises(BadRequestError, match=words):
+        await consumer.fetch(1, group=group)
 
 
 @pytest.mark.requirement("G-17")
-async def test_what_belongs_to_another_policy_is_an_error(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create(**PINNED)
-        with pytest.raises(BadRequestError, match="Priority consumer"):
-            await consumer.fetch(1, group="g", min_pending=5)
+@on_every_server
+async def test_what_belongs_to_another_policy_is_an_error(it: Scene) -> None:
+    consumer = await it.create(**PINNED)
+    with pytest.raises(BadRequestError, match="Priority consumer"):
+        await consumer.fetch(1, group="g", min_pending=5)
 
 
 @pytest.mark.requirement("G-05", "G-16")
-async def test_options_that_no_group_can_have_are_refused_before_anything_is_sent(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = it.consumer()
-        for options in ({"group": "no spaces"}, {"min_pending": 1}, {"group": "g", "priority": 10}):
-            with pytest.raises(UsageError):
-                consumer.consume(**options)
+async def test_options_that_no_group_can_have_are_refused_before_anything_is_sent(it: Scene) -> None:
+    consumer = it.consumer()
+    for options in ({"group": "no spaces"}, {"min_pending": 1}, {"group": "g", "priority": 10}):
+        with pytest.raises(UsageError):
+            consumer.consume(**options)
 
 
 @pytest.mark.requirement("G-06")
-async def test_overflow_serves_only_while_enough_wait(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create(**OVERFLOW)
-        await it.fill(4)
-        assert await consumer.fetch(1, group="g", min_pending=5, expires_seconds=0.05) == []
-        await it.fill(1)
-        assert len(await consumer.fetch(1, group="g", min_pending=5, expires_seconds=5)) == 1
-        assert await consumer.fetch(1, group="g", min_pending=5, expires_seconds=0.05) == []
-        assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
+@on_every_server
+async def test_overflow_serves_only_while_enough_wait(it: Scene) -> None:
+    consumer = await it.create(**OVERFLOW)
+    await it.fill(4)
+    assert await consumer.fetch(1, group="g", min_pending=5, expires_seconds=0.05) == []
+    await it.fill(1)
+    assert len(await consumer.fetch(1, group="g", min_pending=5, expires_seconds=5)) == 1
+    assert await consumer.fetch(1, group="g", min_pending=5, expires_seconds=0.05) == []
+    assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
 
 
 @pytest.mark.requirement("G-06")
-async def test_overflow_serves_also_while_enough_is_not_acknowledged(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create(**OVERFLOW)
-        await it.fill(4)
-        assert await consumer.fetch(1, group="g", min_ack_pending=2, expires_seconds=0.05) == []
-        assert len(await consumer.fetch(2, group="g", expires_seconds=5)) == 2
-        assert len(await consumer.fetch(1, group="g", min_ack_pending=2, expires_seconds=5)) == 1
+@on_every_server
+async def test_overflow_serves_also_while_enough_is_not_acknowledged(it: Scene) -> None:
+    consumer = await it.create(**OVERFLOW)
+    await it.fill(4)
+    assert await consumer.fetch(1, group="g", min_ack_pending=2, expires_seconds=0.05) == []
+    assert len(await consumer.fetch(2, group="g", expires_seconds=5)) == 2
+    assert len(await consumer.fetch(1, group="g", min_ack_pending=2, expires_seconds=5)) == 1
 
 
 @pytest.mark.requirement("G-06")
@@ -83,23 +78,21 @@ async def test_either_of_the_two_is_enough_for_overflow_since_2_12(every_server:
 
 
 @pytest.mark.requirement("G-06", "C-50")
-async def test_a_consumption_below_its_overflow_waits_and_is_served_when_there_is_enough(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(**OVERFLOW)
-        async with consumer.consume(group="g", min_pending=3, max_messages=10) as messages:
-            await it.fill(2)
-            await it.until_waiting()
-            await it.fill(1)
-            first = await anext(aiter(messages))
-            assert int(first.data) == 1
+async def test_a_consumption_below_its_overflow_waits_and_is_served_when_there_is_enough(it: Scene) -> None:
+    consumer = await it.create(**OVERFLOW)
+    async with consumer.consume(group="g", min_pending=3, max_messages=10) as messages:
+        await it.fill(2)
+        await it.until_waiting()
+        await it.fill(1)
+        first = await anext(aiter(messages))
+        assert int(first.data) == 1
 
 
 @pytest.mark.requirement("G-08", "C-36")
-async def test_the_pinned_client_sends_its_id_with_every_later_pull(every_server: NatsServer, fresh_name: str) -> None:
+@on_every_server
+async def test_the_pinned_client_sends_its_id_with_every_later_pull(it: Scene) -> None:
     """Naive: without its id the client that is pinned itself gets nothing more, until the pin times out."""
-    async with scene(every_server.url, fresh_name) as it, it.watched_pulls() as pulls:
+    async with it.watched_pulls() as pulls:
         consumer = await it.create(**PINNED)
         await it.fill(3)
         pin_ids = [(await consumer.fetch(1, group="g", expires_seconds=5))[0].headers["Nats-Pin-Id"] for _ in range(3)]
@@ -112,18 +105,16 @@ async def test_the_pinned_client_sends_its_id_with_every_later_pull(every_server
 
 @pytest.mark.requirement("C-36")
 @pytest.mark.parametrize("headers", [{}, {"A": "b"}])
-async def test_the_line_with_the_pins_id_is_not_counted(
-    every_server: NatsServer, fresh_name: str, headers: dict[str, str]
-) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create(**PINNED)
-        await it.publish(b"1", b"2", b"3", b"4", headers=headers)
-        (message,) = await consumer.fetch(1, group="g", expires_seconds=5)
-        assert "Nats-Pin-Id" in message.headers
-        two = await consumer.fetch(group="g", max_bytes=2 * message.size_bytes + 10, expires_seconds=5)
-        assert len(two) == 2
-        (exact,) = await consumer.fetch(group="g", max_bytes=message.size_bytes, expires_seconds=5)
-        assert exact.size_bytes == message.size_bytes
+@on_every_server
+async def test_the_line_with_the_pins_id_is_not_counted(it: Scene, headers: dict[str, str]) -> None:
+    consumer = await it.create(**PINNED)
+    await it.publish(b"1", b"2", b"3", b"4", headers=headers)
+    (message,) = await consumer.fetch(1, group="g", expires_seconds=5)
+    assert "Nats-Pin-Id" in message.headers
+    two = await consumer.fetch(group="g", max_bytes=2 * message.size_bytes + 10, expires_seconds=5)
+    assert len(two) == 2
+    (exact,) = await consumer.fetch(group="g", max_bytes=message.size_bytes, expires_seconds=5)
+    assert exact.size_bytes == message.size_bytes
 
 
 @pytest.mark.requirement("G-08", "G-17")
@@ -160,19 +151,20 @@ async def test_a_pin_that_a_publisher_has_written_harms_no_reader(
 
 
 @pytest.mark.requirement("C-36")
-async def test_headers_that_a_publisher_has_written_are_counted(every_server: NatsServer, fresh_name: str) -> None:
+@on_every_server
+async def test_headers_that_a_publisher_has_written_are_counted(it: Scene) -> None:
     """Naive: a line that looks like a pin's is not, and requests are taken to be open of which nothing is left."""
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.publish(b"1", b"2", b"3", headers={"Nats-Pin-Id": "OfSomeOtherConsumer"})
-        (message,) = await consumer.fetch(1, expires_seconds=5)
-        (exact,) = await consumer.fetch(max_bytes=message.size_bytes, expires_seconds=5)
-        assert exact.size_bytes == message.size_bytes
+    consumer = await it.create()
+    await it.publish(b"1", b"2", b"3", headers={"Nats-Pin-Id": "OfSomeOtherConsumer"})
+    (message,) = await consumer.fetch(1, expires_seconds=5)
+    (exact,) = await consumer.fetch(max_bytes=message.size_bytes, expires_seconds=5)
+    assert exact.size_bytes == message.size_bytes
 
 
 @pytest.mark.requirement("G-08", "G-10", "G-15")
-async def test_one_client_is_pinned_and_the_other_stands_by(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it, it.watched_pulls() as pulls:
+@on_every_server
+async def test_one_client_is_pinned_and_the_other_stands_by(it: Scene) -> None:
+    async with it.watched_pulls() as pulls:
         await it.create(**PINNED)
         pinned: list[str] = []
 
@@ -191,84 +183,80 @@ async def test_one_client_is_pinned_and_the_other_stands_by(every_server: NatsSe
 
 
 @pytest.mark.requirement("G-09", "G-13", "G-15")
-async def test_a_lost_pin_is_forgotten_and_the_next_pull_follows_at_once(
-    every_server: NatsServer, fresh_name: str
-) -> None:
+@on_every_server
+async def test_a_lost_pin_is_forgotten_and_the_next_pull_follows_at_once(it: Scene, fresh_name: str) -> None:
     """Naive: 423 ends it, or is noticed only by the missed heartbeat: here after 30 s, but messages come within one."""
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create(**PINNED)
-        told: list[str] = []
-        seen: list[Message] = []
-        async with consumer.consume(
-            seen.append,
-            group="g",
-            on_pinned=lambda _: told.append("pinned"),
-            on_unpinned=lambda: told.append("unpinned"),
-        ):
-            for _ in range(3):
-                await it.publish(b"1")
-                await until(lambda: seen)
-                seen.clear()
-                await it.js.consumers.unpin(fresh_name, "c", "g")
-        assert told[:3] == ["pinned", "unpinned", "pinned"]
-        assert it.reports == []
+    consumer = await it.create(**PINNED)
+    told: list[str] = []
+    seen: list[Message] = []
+    async with consumer.consume(
+        seen.append,
+        group="g",
+        on_pinned=lambda _: told.append("pinned"),
+        on_unpinned=lambda: told.append("unpinned"),
+    ):
+        for _ in range(3):
+            await it.publish(b"1")
+            await until(lambda: seen)
+            seen.clear()
+            await it.js.consumers.unpin(fresh_name, "c", "g")
+    assert told[:3] == ["pinned", "unpinned", "pinned"]
+    assert it.reports == []
 
 
 @pytest.mark.requirement("G-09")
-async def test_a_fetch_with_an_old_pin_forgets_it_and_tries_again(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer, other = await it.create(**PINNED), it.consumer()
-        await it.fill(6)
-        assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
-        await it.js.consumers.unpin(fresh_name, "c", "g")
-        assert len(await other.fetch(1, group="g", expires_seconds=5)) == 1
-        assert await consumer.fetch(1, group="g", expires_seconds=0.1) == []  # it stands by
-        assert len(await other.fetch(1, group="g", expires_seconds=5)) == 1
-        await it.js.consumers.unpin(fresh_name, "c", "g")
-        assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
+@on_every_server
+async def test_a_fetch_with_an_old_pin_forgets_it_and_tries_again(it: Scene, fresh_name: str) -> None:
+    consumer, other = await it.create(**PINNED), it.consumer()
+    await it.fill(6)
+    assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
+    await it.js.consumers.unpin(fresh_name, "c", "g")
+    assert len(await other.fetch(1, group="g", expires_seconds=5)) == 1
+    assert await consumer.fetch(1, group="g", expires_seconds=0.1) == []  # it stands by
+    assert len(await other.fetch(1, group="g", expires_seconds=5)) == 1
+    await it.js.consumers.unpin(fresh_name, "c", "g")
+    assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
 
 
 @pytest.mark.requirement("G-09", "G-10", "G-11", "G-12")
-async def test_a_pin_whose_client_pulls_no_more_passes_to_who_stands_by(
-    newest_server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(newest_server.url, fresh_name) as it:
-        consumer, other = await it.create(**PINNED, priority_timeout=3 * SECOND), it.consumer()
-        await it.fill(3)
-        (first,) = await consumer.fetch(1, group="g", expires_seconds=5)
-        (second,) = await other.fetch(1, group="g", expires_seconds=15)
-        assert first.headers["Nats-Pin-Id"] != second.headers["Nats-Pin-Id"]
-        assert await consumer.fetch(1, group="g", expires_seconds=0.05) == []
+@on_newest_servers
+async def test_a_pin_whose_client_pulls_no_more_passes_to_who_stands_by(it: Scene) -> None:
+    consumer, other = await it.create(**PINNED, priority_timeout=3 * SECOND), it.consumer()
+    await it.fill(3)
+    (first,) = await consumer.fetch(1, group="g", expires_seconds=5)
+    (second,) = await other.fetch(1, group="g", expires_seconds=15)
+    assert first.headers["Nats-Pin-Id"] != second.headers["Nats-Pin-Id"]
+    assert await consumer.fetch(1, group="g", expires_seconds=0.05) == []
 
 
 @pytest.mark.requirement("G-11")
-async def test_pulls_that_outlast_the_pin_are_reported(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(**PINNED, priority_timeout=2 * SECOND)
-        for expires_seconds, reports in ((1.0, []), (1.1, [PinTimeoutError])):
-            options = {"group": "g", "expires_seconds": expires_seconds, "priority_timeout_seconds": 2.0}
-            async with consumer.consume(**options):  # type: ignore[arg-type]
-                await it.until_waiting()
-            assert [type(report) for report in it.reports] == reports
+async def test_pulls_that_outlast_the_pin_are_reported(it: Scene) -> None:
+    consumer = await it.create(**PINNED, priority_timeout=2 * SECOND)
+    for expires_seconds, reports in ((1.0, []), (1.1, [PinTimeoutError])):
+        options = {"group": "g", "expires_seconds": expires_seconds, "priority_timeout_seconds": 2.0}
+        async with consumer.consume(**options):  # type: ignore[arg-type]
+            await it.until_waiting()
+        assert [type(report) for report in it.reports] == reports
 
 
 @pytest.mark.requirement("G-16")
-async def test_the_lowest_priority_number_is_served_first(newest_server: NatsServer, fresh_name: str) -> None:
-    async with scene(newest_server.url, fresh_name) as it:
-        consumer = await it.create(**PRIORITIZED)
-        fetches = {}
-        for waiting, priority in enumerate((5, 1, None), start=1):
-            fetches[priority] = asyncio.create_task(consumer.fetch(1, group="g", priority=priority, expires_seconds=5))
-            await it.until_waiting(waiting)
-        for priority, number in ((None, 1), (1, 2), (5, 3)):
-            await it.publish(b"%d" % number)
-            (message,) = await fetches[priority]
-            assert int(message.data) == number
+@on_newest_servers
+async def test_the_lowest_priority_number_is_served_first(it: Scene) -> None:
+    consumer = await it.create(**PRIORITIZED)
+    fetches = {}
+    for waiting, priority in enumerate((5, 1, None), start=1):
+        fetches[priority] = asyncio.create_task(consumer.fetch(1, group="g", priority=priority, expires_seconds=5))
+        await it.until_waiting(waiting)
+    for priority, number in ((None, 1), (1, 2), (5, 3)):
+        await it.publish(b"%d" % number)
+        (message,) = await fetches[priority]
+        assert int(message.data) == number
 
 
 @pytest.mark.requirement("G-05", "P-09")
-async def test_two_steps_of_a_group_name_it_both(newest_server: NatsServer, fresh_name: str) -> None:
-    async with scene(newest_server.url, fresh_name) as it, it.watched_pulls() as pulls:
+@on_newest_servers
+async def test_two_steps_of_a_group_name_it_both(it: Scene) -> None:
+    async with it.watched_pulls() as pulls:
         consumer = await it.create(**OVERFLOW)
         assert await consumer.fetch(1, group="g", wait=Wait.FIRST, expires_seconds=0.2) == []
         await until(lambda: len(pulls) == 2)

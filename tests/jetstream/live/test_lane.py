@@ -14,7 +14,7 @@ from penstock_jetstream.core.wire import Block
 from penstock_jetstream.errors import ConsumerDeletedError, LinkError, UsageError
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.connecting import QUICK, login, trust
-from tests.jetstream.scene import SECOND, scene, until
+from tests.jetstream.scene import SECOND, Scene, on_newest_servers, scene, until
 from tests.testbed.nats.authentication import creds
 from tests.testbed.nats.encryption import tls
 from tests.testbed.nats.fixtures import StartNats, StartRelay
@@ -42,130 +42,119 @@ def replies(blocks: list[Block]) -> list[bytes]:
     return [reply for block in blocks for reply in block.replies]
 
 
-async def test_a_lane_brings_every_message_once_and_in_order(newest_server: NatsServer, fresh_name: str) -> None:
-    async with scene(newest_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(2000)
-        async with consumer.lane(max_messages=300) as lane:
-            seen = []
-            async for block in lane:
-                lane.ack(block.replies)
-                seen += numbers([block])
-                if len(seen) == 2000:
-                    break
-        assert seen == list(range(1, 2001))
-        await it.until(lambda info: not info.num_ack_pending and not info.num_pending)
+@on_newest_servers
+async def test_a_lane_brings_every_message_once_and_in_order(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(2000)
+    async with consumer.lane(max_messages=300) as lane:
+        seen = []
+        async for block in lane:
+            lane.ack(block.replies)
+            seen += numbers([block])
+            if len(seen) == 2000:
+                break
+    assert seen == list(range(1, 2001))
+    await it.until(lambda info: not info.num_ack_pending and not info.num_pending)
 
 
 @pytest.mark.requirement("S-18", "S-19")
-async def test_a_row_of_a_block_has_all_that_a_message_has(newest_server: NatsServer, fresh_name: str) -> None:
-    async with scene(newest_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.publish(b"plain", subject="a")
-        await it.publish(b"with\r\nMSG x 1 2\r\nheaders", subject="b", headers={"Key": "value"})
-        await it.publish(b"", subject="c")
-        async with consumer.lane() as lane:
-            blocks = await take(lane, 3)
-        rows = [(block, index) for block in blocks for index in range(len(block))]
-        assert [block.subjects[index].decode() for block, index in rows] == [f"{fresh_name}.{token}" for token in "abc"]
-        assert [block.payloads[index] for block, index in rows] == [b"plain", b"with\r\nMSG x 1 2\r\nheaders", b""]
-        assert [parse_token(block.replies[index]).stream_sequence for block, index in rows] == [1, 2, 3]
-        (header,) = [header for block in blocks for header in block.headers.values()]
-        assert Headers(header)["Key"] == "value"
+@on_newest_servers
+async def test_a_row_of_a_block_has_all_that_a_message_has(it: Scene, fresh_name: str) -> None:
+    consumer = await it.create()
+    await it.publish(b"plain", subject="a")
+    await it.publish(b"with\r\nMSG x 1 2\r\nheaders", subject="b", headers={"Key": "value"})
+    await it.publish(b"", subject="c")
+    async with consumer.lane() as lane:
+        blocks = await take(lane, 3)
+    rows = [(block, index) for block in blocks for index in range(len(block))]
+    assert [block.subjects[index].decode() for block, index in rows] == [f"{fresh_name}.{token}" for token in "abc"]
+    assert [block.payloads[index] for block, index in rows] == [b"plain", b"with\r\nMSG x 1 2\r\nheaders", b""]
+    assert [parse_token(block.replies[index]).stream_sequence for block, index in rows] == [1, 2, 3]
+    (header,) = [header for block in blocks for header in block.headers.values()]
+    assert Headers(header)["Key"] == "value"
 
 
-async def test_payloads_of_any_bytes_and_up_to_the_servers_maximum_come_unharmed(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        payloads = [os.urandom(MAX_PAYLOAD_BYTES), b"\r\n" * 1000, b"", os.urandom(70_000), b"\r\nPING\r\n"]
-        await it.publish(*payloads)
-        async with consumer.lane() as lane:
-            blocks = await take(lane, len(payloads))
-        assert [payload for block in blocks for payload in block.payloads] == payloads
+async def test_payloads_of_any_bytes_and_up_to_the_servers_maximum_come_unharmed(it: Scene) -> None:
+    consumer = await it.create()
+    payloads = [os.urandom(MAX_PAYLOAD_BYTES), b"\r\n" * 1000, b"", os.urandom(70_000), b"\r\nPING\r\n"]
+    await it.publish(*payloads)
+    async with consumer.lane() as lane:
+        blocks = await take(lane, len(payloads))
+    assert [payload for block in blocks for payload in block.payloads] == payloads
 
 
-async def test_the_answers_of_ten_thousand_messages_are_one_write(
-    server: NatsServer, fresh_name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(max_ack_pending=20_000)
-        await it.fill(10_000)
-        async with consumer.lane(max_messages=10_000) as lane:
-            held = replies(await take(lane, 10_000))
-            sent: list[bytes] = []
-            send = it.connection.send
+async def test_the_answers_of_ten_thousand_messages_are_one_write(it: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer = await it.create(max_ack_pending=20_000)
+    await it.fill(10_000)
+    async with consumer.lane(max_messages=10_000) as lane:
+        held = replies(await take(lane, 10_000))
+        sent: list[bytes] = []
+        send = it.connection.send
 
-            def watched(data: bytes) -> None:
-                sent.append(data)
-                send(data)
+        def watched(data: bytes) -> None:
+            sent.append(data)
+            send(data)
 
-            monkeypatch.setattr(it.connection, "send", watched)
-            lane.in_progress(held)
-            lane.ack(held)
-            assert [data.count(b"+WPI") for data in sent] == [10_000, 0]
-            assert [data.count(b"+ACK") for data in sent] == [0, 10_000]
-            await it.until(lambda info: not info.num_ack_pending)
+        monkeypatch.setattr(it.connection, "send", watched)
+        lane.in_progress(held)
+        lane.ack(held)
+        assert [data.count(b"+WPI") for data in sent] == [10_000, 0]
+        assert [data.count(b"+ACK") for data in sent] == [0, 10_000]
+        await it.until(lambda info: not info.num_ack_pending)
 
 
-async def test_what_was_settled_is_acknowledged_when_that_returns(newest_server: NatsServer, fresh_name: str) -> None:
-    async with scene(newest_server.url, fresh_name) as it:
-        consumer = await it.create(max_ack_pending=5000)
-        await it.fill(5000)
-        async with consumer.lane(max_messages=5000) as lane:
-            held = replies(await take(lane, 5000))
-            await lane.settle(held[:4000])
-            info = await it.info()
-        assert (info.num_ack_pending, info.ack_floor.stream_sequence) == (1000, 4000)
+@on_newest_servers
+async def test_what_was_settled_is_acknowledged_when_that_returns(it: Scene) -> None:
+    consumer = await it.create(max_ack_pending=5000)
+    await it.fill(5000)
+    async with consumer.lane(max_messages=5000) as lane:
+        held = replies(await take(lane, 5000))
+        await lane.settle(held[:4000])
+        info = await it.info()
+    assert (info.num_ack_pending, info.ack_floor.stream_sequence) == (1000, 4000)
 
 
-async def test_one_ack_answers_for_all_before_it_where_the_consumer_says_so(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(ack_policy="all", max_ack_pending=5000)
-        await it.fill(5000)
-        async with consumer.lane() as lane:
-            held = replies(await take(lane, 5000))
-            await lane.settle(held[-1:])
-            assert (await it.info()).num_ack_pending == 0
+async def test_one_ack_answers_for_all_before_it_where_the_consumer_says_so(it: Scene) -> None:
+    consumer = await it.create(ack_policy="all", max_ack_pending=5000)
+    await it.fill(5000)
+    async with consumer.lane() as lane:
+        held = replies(await take(lane, 5000))
+        await lane.settle(held[-1:])
+        assert (await it.info()).num_ack_pending == 0
 
 
 @pytest.mark.requirement("V-01")
-async def test_messages_whose_work_goes_on_are_not_delivered_again(server: NatsServer, fresh_name: str) -> None:
+async def test_messages_whose_work_goes_on_are_not_delivered_again(it: Scene) -> None:
     """Naive: to take a batch and ack it when it is done, however long that takes."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(ack_wait=2 * SECOND)
-        await it.fill(100)
-        async with consumer.lane(max_messages=100) as lane:
-            held = replies(await take(lane, 100))
-            for _ in range(6):
-                await asyncio.sleep(0.5)  # the work: longer than the ack wait, all in all
-                lane.in_progress(held)
-            await lane.settle(held)
-        info = await it.info()
-        assert (info.num_redelivered, info.num_ack_pending) == (0, 0)
+    consumer = await it.create(ack_wait=2 * SECOND)
+    await it.fill(100)
+    async with consumer.lane(max_messages=100) as lane:
+        held = replies(await take(lane, 100))
+        for _ in range(6):
+            await asyncio.sleep(0.5)  # the work: longer than the ack wait, all in all
+            lane.in_progress(held)
+        await lane.settle(held)
+    info = await it.info()
+    assert (info.num_redelivered, info.num_ack_pending) == (0, 0)
 
 
-async def test_messages_can_be_given_back_and_given_up(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(10)
-        async with consumer.lane() as lane:
-            held = replies(await take(lane, 10))
-            lane.term(held[:4], "no such customer")
-            lane.nak(held[4:7])
-            lane.nak(held[7:], delay_seconds=3600)
-            again = await take(lane, 3)
-            assert [parse_token(reply).delivered for reply in replies(again)] == [2, 2, 2]
-            assert numbers(again) == [5, 6, 7]
-            assert (await it.info()).num_ack_pending == 6
+async def test_messages_can_be_given_back_and_given_up(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(10)
+    async with consumer.lane() as lane:
+        held = replies(await take(lane, 10))
+        lane.term(held[:4], "no such customer")
+        lane.nak(held[4:7])
+        lane.nak(held[7:], delay_seconds=3600)
+        again = await take(lane, 3)
+        assert [parse_token(reply).delivered for reply in replies(again)] == [2, 2, 2]
+        assert numbers(again) == [5, 6, 7]
+        assert (await it.info()).num_ack_pending == 6
 
 
 @pytest.mark.requirement("S-22")
-async def test_with_ack_policy_none_no_answer_is_sent(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it, it.watched(f"$JS.ACK.{fresh_name}.>") as answers:
+async def test_with_ack_policy_none_no_answer_is_sent(it: Scene, fresh_name: str) -> None:
+    async with it.watched(f"$JS.ACK.{fresh_name}.>") as answers:
         consumer = await it.create(ack_policy="none")
         await it.fill(10)
         async with consumer.lane() as lane:
@@ -177,73 +166,62 @@ async def test_with_ack_policy_none_no_answer_is_sent(server: NatsServer, fresh_
 
 
 @pytest.mark.requirement("C-35")
-async def test_a_lane_from_which_nothing_is_taken_holds_no_more_than_its_maximum(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(500)
-        async with consumer.lane(max_messages=50):
-            await it.until_pending(50)
-            await it.connection.flush()
-            assert (await it.info()).num_ack_pending == 50
+async def test_a_lane_from_which_nothing_is_taken_holds_no_more_than_its_maximum(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(500)
+    async with consumer.lane(max_messages=50):
+        await it.until_pending(50)
+        await it.connection.flush()
+        assert (await it.info()).num_ack_pending == 50
 
 
 @pytest.mark.requirement("C-36")
-async def test_bytes_are_counted_as_the_server_counts_them(server: NatsServer, fresh_name: str) -> None:
+async def test_bytes_are_counted_as_the_server_counts_them(it: Scene) -> None:
     """Without an exact count the budget would leak: 60 budgets' worth of messages pass here."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        for number in range(300):
-            await it.publish(b"x" * 100, headers={"Number": str(number)})
-        async with consumer.lane(max_bytes=1000) as lane:
-            blocks = []
-            async for block in lane:
-                assert block_bytes(block, has_pins=False) <= 1000
-                blocks.append(block)
-                lane.ack(block.replies)
-                if sum(map(len, blocks)) == 300:
-                    break
-        assert it.reports == []
+    consumer = await it.create()
+    for number in range(300):
+        await it.publish(b"x" * 100, headers={"Number": str(number)})
+    async with consumer.lane(max_bytes=1000) as lane:
+        blocks = []
+        async for block in lane:
+            assert block_bytes(block, has_pins=False) <= 1000
+            blocks.append(block)
+            lane.ack(block.replies)
+            if sum(map(len, blocks)) == 300:
+                break
+    assert it.reports == []
 
 
 @pytest.mark.requirement("C-04")
-async def test_what_was_left_on_a_stopped_lane_is_delivered_to_another_at_once(
-    server: NatsServer, fresh_name: str
-) -> None:
+async def test_what_was_left_on_a_stopped_lane_is_delivered_to_another_at_once(it: Scene) -> None:
     """Naive: what was prefetched waits until its ack wait, here a minute, has run out."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(ack_wait=60 * SECOND)
-        await it.fill(100)
-        async with consumer.lane(max_messages=100):
-            await it.until_pending(100)
-        async with consumer.lane(max_messages=100) as lane:
-            assert sorted(numbers(await take(lane, 100))) == list(range(1, 101))
+    consumer = await it.create(ack_wait=60 * SECOND)
+    await it.fill(100)
+    async with consumer.lane(max_messages=100):
+        await it.until_pending(100)
+    async with consumer.lane(max_messages=100) as lane:
+        assert sorted(numbers(await take(lane, 100))) == list(range(1, 101))
 
 
 @pytest.mark.requirement("C-04")
-async def test_a_drained_lane_hands_out_what_it_has_and_ends(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(100)
-        async with consumer.lane(max_messages=40) as lane:
-            await it.until_pending(40)
-            lane.drain()
-            blocks = [block async for block in lane]
-        assert numbers(blocks) == list(range(1, 41))
+async def test_a_drained_lane_hands_out_what_it_has_and_ends(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(100)
+    async with consumer.lane(max_messages=40) as lane:
+        await it.until_pending(40)
+        lane.drain()
+        blocks = [block async for block in lane]
+    assert numbers(blocks) == list(range(1, 41))
 
 
 @pytest.mark.requirement("C-40")
-async def test_a_lane_whose_consumer_is_deleted_ends_with_an_error_that_names_it(
-    server: NatsServer, fresh_name: str
-) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        async with consumer.lane() as lane:
-            await it.until_waiting()
-            await consumer.delete()
-            with pytest.raises(ConsumerDeletedError, match=f"c of stream {fresh_name}"):
-                await take(lane, 1)
+async def test_a_lane_whose_consumer_is_deleted_ends_with_an_error_that_names_it(it: Scene, fresh_name: str) -> None:
+    consumer = await it.create()
+    async with consumer.lane() as lane:
+        await it.until_waiting()
+        await consumer.delete()
+        with pytest.raises(ConsumerDeletedError, match=f"c of stream {fresh_name}"):
+            await take(lane, 1)
 
 
 @pytest.mark.requirement("C-53", "C-54")
@@ -308,20 +286,19 @@ async def test_what_is_settled_without_a_link_leaves_over_the_one_that_confirms_
 
 
 @pytest.mark.requirement("G-08")
-async def test_a_lane_keeps_the_pin_of_its_group(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create(priority_groups=["g"], priority_policy="pinned_client")
-        await it.fill(300)
-        async with consumer.lane(max_messages=50, group="g") as lane, it.watched_pulls() as pulls:
-            blocks: list[Block] = []
-            while sum(map(len, blocks)) < 300:
-                (block,) = await take(lane, 1)
-                lane.ack(block.replies)
-                blocks.append(block)
-            await it.connection.flush()
-        assert numbers(blocks) == list(range(1, 301))
-        (group,) = (await it.info()).priority_groups
-        assert {pull.pull["id"] for pull in pulls} == {group.pinned_id}
+async def test_a_lane_keeps_the_pin_of_its_group(it: Scene) -> None:
+    consumer = await it.create(priority_groups=["g"], priority_policy="pinned_client")
+    await it.fill(300)
+    async with consumer.lane(max_messages=50, group="g") as lane, it.watched_pulls() as pulls:
+        blocks: list[Block] = []
+        while sum(map(len, blocks)) < 300:
+            (block,) = await take(lane, 1)
+            lane.ack(block.replies)
+            blocks.append(block)
+        await it.connection.flush()
+    assert numbers(blocks) == list(range(1, 301))
+    (group,) = (await it.info()).priority_groups
+    assert {pull.pull["id"] for pull in pulls} == {group.pinned_id}
 
 
 async def test_a_lane_runs_encrypted_and_with_any_login(start_nats: StartNats, fresh_name: str, tmp_path: Path) -> None:
@@ -338,8 +315,7 @@ async def test_a_lane_runs_encrypted_and_with_any_login(start_nats: StartNats, f
         assert (await js.consumers.info(fresh_name, "c")).ack_floor.stream_sequence == 3000
 
 
-async def test_a_lane_that_has_not_begun_says_how_to_begin_it(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        with pytest.raises(UsageError, match="async with"):
-            await take(consumer.lane(), 1)
+async def test_a_lane_that_has_not_begun_says_how_to_begin_it(it: Scene) -> None:
+    consumer = await it.create()
+    with pytest.raises(UsageError, match="async with"):
+        await take(consumer.lane(), 1)

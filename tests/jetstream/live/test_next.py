@@ -6,56 +6,53 @@ import pytest
 
 from penstock_jetstream.core.options import Wait
 from penstock_jetstream.errors import NoLeaderOrMissingError
-from tests.jetstream.scene import scene
-from tests.testbed.nats.server import NatsServer
+from tests.jetstream.scene import Scene, on_every_server
 
 
 @pytest.mark.requirement("C-13")
-async def test_next_returns_messages_one_by_one_and_then_none(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(2)
-        messages = [await consumer.next(expires_seconds=seconds) for seconds in (5, 5, 0.05)]
-        assert [message and int(message.data) for message in messages] == [1, 2, None]
+@on_every_server
+async def test_next_returns_messages_one_by_one_and_then_none(it: Scene) -> None:
+    consumer = await it.create()
+    await it.fill(2)
+    messages = [await consumer.next(expires_seconds=seconds) for seconds in (5, 5, 0.05)]
+    assert [message and int(message.data) for message in messages] == [1, 2, None]
 
 
 @pytest.mark.requirement("C-13")
-async def test_next_asks_for_nothing_in_advance(server: NatsServer, fresh_name: str) -> None:
+async def test_next_asks_for_nothing_in_advance(it: Scene) -> None:
     """Naive: a message that was fetched ahead burns its ack wait in a buffer that no one looks into."""
-    async with scene(server.url, fresh_name) as it:
-        consumer = await it.create()
-        await it.fill(3)
-        await consumer.next()
-        await it.until(lambda info: (info.num_ack_pending, info.num_waiting, info.num_pending) == (1, 0, 2))
+    consumer = await it.create()
+    await it.fill(3)
+    await consumer.next()
+    await it.until(lambda info: (info.num_ack_pending, info.num_waiting, info.num_pending) == (1, 0, 2))
 
 
 @pytest.mark.requirement("C-13", "P-09", "P-15")
-async def test_next_waits_for_the_message_that_comes(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create()
-        for wait in (Wait.BATCH, Wait.FIRST):
-            coming = asyncio.create_task(consumer.next(expires_seconds=10, wait=wait))
-            await it.until_waiting()
-            await it.publish(wait.value.encode())
-            message = await coming
-            assert message is not None
-            assert message.data == wait.value.encode()
-            await message.double_ack()
+@on_every_server
+async def test_next_waits_for_the_message_that_comes(it: Scene) -> None:
+    consumer = await it.create()
+    for wait in (Wait.BATCH, Wait.FIRST):
+        coming = asyncio.create_task(consumer.next(expires_seconds=10, wait=wait))
+        await it.until_waiting()
+        await it.publish(wait.value.encode())
+        message = await coming
+        assert message is not None
+        assert message.data == wait.value.encode()
+        await message.double_ack()
 
 
 @pytest.mark.requirement("P-16", "V-08")
-async def test_next_reads_from_a_consumer_that_is_not_durable(every_server: NatsServer, fresh_name: str) -> None:
-    async with scene(every_server.url, fresh_name) as it:
-        await it.js.consumers.create(fresh_name, {"name": "passing", "ack_policy": "explicit"})
-        await it.fill(1)
-        consumer = it.consumer("passing")
-        assert (await consumer.info()).config["inactive_threshold"] == 5_000_000_000
-        assert await consumer.next() is not None
-        assert await consumer.next(expires_seconds=0.01) is None
+@on_every_server
+async def test_next_reads_from_a_consumer_that_is_not_durable(it: Scene, fresh_name: str) -> None:
+    await it.js.consumers.create(fresh_name, {"name": "passing", "ack_policy": "explicit"})
+    await it.fill(1)
+    consumer = it.consumer("passing")
+    assert (await consumer.info()).config["inactive_threshold"] == 5_000_000_000
+    assert await consumer.next() is not None
+    assert await consumer.next(expires_seconds=0.01) is None
 
 
 @pytest.mark.requirement("S-33", "C-43")
-async def test_next_from_a_consumer_that_does_not_exist_is_an_error(server: NatsServer, fresh_name: str) -> None:
-    async with scene(server.url, fresh_name) as it:
-        with pytest.raises(NoLeaderOrMissingError):
-            await it.consumer("missing").next()
+async def test_next_from_a_consumer_that_does_not_exist_is_an_error(it: Scene) -> None:
+    with pytest.raises(NoLeaderOrMissingError):
+        await it.consumer("missing").next()

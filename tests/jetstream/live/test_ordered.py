@@ -185,14 +185,13 @@ class TestWaiting:
         assert numbers == [1, 2, 3]
         assert await consumers_of(jetstream, fresh_name) == []
 
-    async def test_closing_the_connection_ends_it_with_an_error(self, server: NatsServer, fresh_name: str) -> None:
-        async with Connection(server.url) as connection:
-            js = JetStream(connection)
-            await make_stream(js, fresh_name, 0)
-            async with js.ordered(fresh_name) as reading:
-                await connection.close()
-                with pytest.raises(ClosedError, match="read in order"):
-                    await anext(reading)
+    async def test_closing_the_connection_ends_it_with_an_error(self, connection: Connection, fresh_name: str) -> None:
+        js = JetStream(connection)
+        await make_stream(js, fresh_name, 0)
+        async with js.ordered(fresh_name) as reading:
+            await connection.close()
+            with pytest.raises(ClosedError, match="read in order"):
+                await anext(reading)
 
     async def test_no_more_is_fetched_than_was_allowed(self, jetstream: JetStream, fresh_name: str) -> None:
         await make_stream(jetstream, fresh_name, 100)

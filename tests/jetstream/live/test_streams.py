@@ -21,7 +21,6 @@ from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.eventually import eventually
 from tests.jetstream.playing import TYPES, Played
 from tests.testbed.nats.fixtures import StartNatsCluster
-from tests.testbed.nats.server import NatsServer
 
 
 def config(name: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any field of the server's
@@ -225,12 +224,11 @@ async def test_a_bad_name_is_refused_before_anything_is_sent(jetstream: JetStrea
     assert jetstream.connection.is_connected
 
 
-async def test_silence_is_a_timeout_that_says_what_was_asked(server: NatsServer) -> None:
-    async with Connection(server.url) as connection:
-        connection.subscribe("NOBODY.>", lambda *_: None)
-        jetstream = JetStream(connection, api_prefix="NOBODY", timeout_seconds=0.05)
-        with pytest.raises(RequestTimeoutError, match=r"when stream ORDERS was to be deleted.*is not known"):
-            await jetstream.streams.delete("ORDERS")
+async def test_silence_is_a_timeout_that_says_what_was_asked(connection: Connection) -> None:
+    connection.subscribe("NOBODY.>", lambda *_: None)
+    jetstream = JetStream(connection, api_prefix="NOBODY", timeout_seconds=0.05)
+    with pytest.raises(RequestTimeoutError, match=r"when stream ORDERS was to be deleted.*is not known"):
+        await jetstream.streams.delete("ORDERS")
 
 
 async def test_replicas_elect_another_leader_and_leave_a_server(start_nats_cluster: StartNatsCluster) -> None:
