@@ -6,10 +6,8 @@ import pytest
 
 from penstock_jetstream.config import STREAM, is_made_by_server, validate
 from tests.jetstream.eventually import eventually
-from tests.jetstream.raw import Raw, connected
+from tests.jetstream.raw import ANSWER_SECONDS, Raw, connected
 from tests.testbed.nats.server import NatsServer
-
-ANSWER_SECONDS = 10
 
 
 async def stored_subject(raw: Raw, stream: str) -> str:

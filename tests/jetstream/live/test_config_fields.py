@@ -1,6 +1,6 @@
 """The tables of fields against servers: what is stored for an omitted field, what an update can change, since when.
 
-For each field of the tables there is a test of its own: a field that the tables get wrong cannot hide.
+Each field of the tables is a subtest of its own: a field that the tables get wrong cannot hide.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -23,7 +23,7 @@ from penstock_jetstream.config import (
 )
 from penstock_jetstream.config.field import Field
 from tests.jetstream.raw import Raw, connected
-from tests.testbed.nats.shared import SharedServers
+from tests.testbed.nats.shared import NEWEST, SharedServers
 
 SECOND = 10**9
 Json = dict[str, Any]
@@ -74,7 +74,7 @@ WITHOUT_EFFECT_BEFORE = {"consumer-mem_storage": (2, 14), "stream-num_replicas":
 """The same on servers older than these."""
 
 
-@pytest.fixture(params=["2.11", "2.12", "2.14", "2.15"])
+@pytest.fixture(params=[*(pytest.param(line, marks=pytest.mark.full) for line in ("2.11", "2.12", "2.14")), NEWEST])
 async def raw(request: pytest.FixtureRequest, shared_servers: SharedServers) -> AsyncIterator[Raw]:
     """A connection to a server of each line; how acks are written does not matter here."""
     async with connected(**shared_servers.get(request.param).connect_arguments()) as client:
@@ -127,13 +127,8 @@ def consumer_request(stream: str, config: Json) -> Json:
     return {"stream_name": stream, "config": config}
 
 
-def every_field(*tables: Table) -> list[Any]:
-    return [
-        pytest.param(table, field, id=f"{table.kind}-{field.name}")
-        for table in tables
-        for field in table.fields
-        if field.name not in table.apart
-    ]
+def every_field() -> list[tuple[Table, Field]]:
+    return [(table, field) for table in (STREAM, CONSUMER) for field in table.fields if field.name not in table.apart]
 
 
 async def facts_of(raw: Raw, stream: str) -> Facts:
@@ -167,28 +162,26 @@ async def prove(raw: Raw, table: Table, name: str, *, actual: Json, desired: Jso
         assert diff(table, desired, answer["config"], facts) == []
 
 
-@pytest.mark.parametrize(("table", "field"), every_field(STREAM, CONSUMER))
-async def test_an_update_changes_exactly_what_the_table_says_it_can(
-    raw: Raw, table: Table, field: Field, fresh_name: str
+async def test_update_changes_exactly_what_the_table_says_it_can_and_back_to_the_default(
+    raw: Raw, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
-    if not is_known(field, raw):
-        return
-    before, changed = scenario(table, field, fresh_name)
-    actual = await made(raw, table, fresh_name, before)
-    refused = takes_for_nothing(table, field, raw)
-    await prove(raw, table, fresh_name, actual=actual, desired={**actual, **changed}, refused_by_us=refused)
-
-
-@pytest.mark.parametrize(("table", "field"), every_field(STREAM, CONSUMER))
-async def test_an_update_back_to_the_default_is_as_possible_as_the_table_says(
-    raw: Raw, table: Table, field: Field, fresh_name: str
-) -> None:
-    if not is_known(field, raw) or field.name in NOT_AT_CREATION or field.internal:
-        return
-    before, changed = scenario(table, field, fresh_name)
-    actual = await made(raw, table, fresh_name, changed)
-    refused = takes_for_nothing(table, field, raw)
-    await prove(raw, table, fresh_name, actual=actual, desired=before, refused_by_us=refused)
+    for table, field in every_field():
+        if not is_known(field, raw):
+            continue
+        refused = takes_for_nothing(table, field, raw)
+        key = f"{table.kind}-{field.name}"
+        name = f"{fresh_name}-{key}"
+        before, changed = scenario(table, field, name)
+        with subtests.test(key):
+            actual = await made(raw, table, name, before)
+            await prove(raw, table, name, actual=actual, desired={**actual, **changed}, refused_by_us=refused)
+        if field.name in NOT_AT_CREATION or field.internal:
+            continue
+        name = f"{name}-back"
+        before, changed = scenario(table, field, name)
+        with subtests.test(f"{key} back to the default"):
+            actual = await made(raw, table, name, changed)
+            await prove(raw, table, name, actual=actual, desired=before, refused_by_us=refused)
 
 
 CONSUMER_KINDS: Mapping[str, Json] = {
@@ -211,24 +204,22 @@ STREAM_KINDS: Mapping[str, Json] = {
 }
 
 
-@pytest.mark.parametrize("kind", STREAM_KINDS)
-async def test_what_a_server_stores_of_a_stream_is_what_the_table_makes_of_it(
-    raw: Raw, kind: str, fresh_name: str
+async def test_what_a_server_stores_is_what_the_table_makes_of_it(
+    raw: Raw, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
-    given = {"name": fresh_name, **STREAM_KINDS[kind]}
-    actual = await made(raw, STREAM, fresh_name, given)
-    assert plan_update(STREAM, given, actual, await facts_of(raw, fresh_name)) == Unchanged()
-
-
-@pytest.mark.parametrize("limits", [{}, STREAM_KINDS["limiting"]], ids=["free", "limited"])
-@pytest.mark.parametrize("kind", CONSUMER_KINDS)
-async def test_what_a_server_stores_of_a_consumer_is_what_the_table_makes_of_it(
-    raw: Raw, kind: str, limits: Json, fresh_name: str
-) -> None:
-    await raw.make_stream(fresh_name, **limits)
-    given = CONSUMER_KINDS[kind]
-    answer = await raw.do(f"CONSUMER.CREATE.{fresh_name}.c", {"stream_name": fresh_name, "config": given})
-    assert diff(CONSUMER, given, answer["config"], await facts_of(raw, fresh_name)) == []
+    for kind, fields in STREAM_KINDS.items():
+        with subtests.test(stream=kind):
+            given = {"name": f"{fresh_name}-{kind}", **fields}
+            actual = await made(raw, STREAM, given["name"], given)
+            assert plan_update(STREAM, given, actual, await facts_of(raw, given["name"])) == Unchanged()
+    for stream, limits in ((f"{fresh_name}-free", {}), (f"{fresh_name}-limited", STREAM_KINDS["limiting"])):
+        await raw.make_stream(stream, **limits)
+        for kind, fields in CONSUMER_KINDS.items():
+            with subtests.test(consumer=kind, stream=stream):
+                given = {name: kind if value == "c" else value for name, value in fields.items()}
+                request = consumer_request(stream, given)
+                answer = await raw.do(f"CONSUMER.CREATE.{stream}.{kind}", request)
+                assert diff(CONSUMER, given, answer["config"], await facts_of(raw, stream)) == []
 
 
 @pytest.mark.requirement("V-09")
@@ -241,26 +232,25 @@ async def test_a_consumer_without_an_ack_policy_has_none_so_we_always_send_one(r
 
 
 @pytest.mark.requirement("X-08", "X-09")
-@pytest.mark.parametrize(
-    ("table", "field"),
-    [each for each in every_field(STREAM, CONSUMER) if each.values[1].level > 1],
-)
-async def test_a_field_that_is_newer_than_the_server_is_refused_or_lost_and_we_say_so_first(
-    raw: Raw, table: Table, field: Field, fresh_name: str
+async def test_field_that_is_newer_than_the_server_is_refused_or_lost_and_we_say_so_first(
+    raw: Raw, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
-    _, changed = scenario(table, field, fresh_name)
-    facts = await facts_of(raw, fresh_name)
     version = raw.client.connected_server_version
-    assert facts.api_level == level_of(f"{version.major}.{version.minor}.{version.patch}")
-    warned = any(str(facts.api_level) in problem.sentence for problem in validate(table, changed, facts))
-    await raw.make_stream(fresh_name)
-    answer = await created(raw, table, fresh_name, changed)
-    if is_known(field, raw):
-        assert not warned
-        assert "error" not in answer or field.internal, answer
-    elif raw.version < STRICT:
-        assert warned
-        assert field.name not in answer["config"]
-    else:
-        assert warned
-        assert answer["error"]["err_code"] == 10025
+    for table, field in every_field():
+        if field.level <= 1:
+            continue
+        name = f"{fresh_name}-{table.kind}-{field.name}"
+        _, changed = scenario(table, field, name)
+        with subtests.test(f"{table.kind}-{field.name}"):
+            facts = await facts_of(raw, name)
+            assert facts.api_level == level_of(f"{version.major}.{version.minor}.{version.patch}")
+            warned = any(str(facts.api_level) in problem.sentence for problem in validate(table, changed, facts))
+            await raw.make_stream(name)
+            answer = await created(raw, table, name, changed)
+            assert warned == (not is_known(field, raw))
+            if not warned:
+                assert "error" not in answer or field.internal, answer
+            elif raw.version < STRICT:
+                assert field.name not in answer["config"]
+            else:
+                assert answer["error"]["err_code"] == 10025

@@ -1,11 +1,9 @@
-"""What servers grant and refuse of streams and consumers, where that is not what one would think.
+"""What servers unexpectedly grant and refuse of streams and consumers, without our client library.
 
-No client library of ours is in this: requests go out, and answers come in, as they are (tests/jetstream/raw.py). What
-becomes of each field of a configuration is test_config's matter.
+test_config_fields and test_config_refusals have each field of a configuration.
 """
 
 import json
-from collections.abc import Sequence
 
 import pytest
 
@@ -15,7 +13,7 @@ RESET_SINCE = (2, 14)
 STRICT_SINCE = (2, 12)
 
 
-@pytest.mark.requirement("S-03")
+@pytest.mark.requirement("S-03", "S-31")
 async def test_only_a_work_queue_refuses_to_be_pulled_from_without_explicit_acks(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
     for policy in ("none", "all"):
@@ -24,18 +22,13 @@ async def test_only_a_work_queue_refuses_to_be_pulled_from_without_explicit_acks
     await raw.make_stream(queue, retention="workqueue")
     refusals = [await raw.refused_consumer(f"{queue}.c", ack_policy=policy) for policy in ("none", "all")]
     assert set(refusals) <= {10084, 10098}
-
-
-@pytest.mark.requirement("S-31")
-async def test_flow_control_without_a_heartbeat_is_refused(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name)
     pushed = {"deliver_subject": f"deliver-{fresh_name}", "flow_control": True}
-    assert await raw.refused_consumer(f"{fresh_name}.c", **pushed) == 10108
+    assert await raw.refused_consumer(f"{fresh_name}.c", **pushed) == 10108, "flow control needs heartbeats"
     await raw.make_consumer(f"{fresh_name}.c", **pushed, idle_heartbeat=1_000 * MILLISECOND)
 
 
-@pytest.mark.requirement("X-04")
-async def test_metadata_of_the_servers_prefix_is_accepted_and_its_own_are_written_over(
+@pytest.mark.requirement("X-04", "X-09")
+async def test_metadata_of_the_servers_prefix_is_accepted_and_unknown_fields_are_refused_since_2_12(
     raw: Raw, fresh_name: str
 ) -> None:
     await raw.make_stream(fresh_name)
@@ -43,17 +36,10 @@ async def test_metadata_of_the_servers_prefix_is_accepted_and_its_own_are_writte
     stored = (await raw.make_consumer(f"{fresh_name}.c", metadata=mine))["metadata"]
     assert stored["_nats.mine"] == "kept"
     assert all(stored[name] != mine[name] for name in ("_nats.req.level", "_nats.ver", "_nats.level"))
-
-
-@pytest.mark.requirement("X-09")
-async def test_a_field_that_a_server_does_not_know_is_refused_since_2_12_and_dropped_before(
-    raw: Raw, fresh_name: str
-) -> None:
-    await raw.make_stream(fresh_name)
     if raw.version >= STRICT_SINCE:
-        assert await raw.refused_consumer(f"{fresh_name}.c", no_such_field=1) == 10025
+        assert await raw.refused_consumer(f"{fresh_name}.d", no_such_field=1) == 10025
     else:
-        assert "no_such_field" not in await raw.make_consumer(f"{fresh_name}.c", no_such_field=1)
+        assert "no_such_field" not in await raw.make_consumer(f"{fresh_name}.d", no_such_field=1)
 
 
 async def is_unanswered(raw: Raw, operation: str) -> bool:
@@ -86,30 +72,29 @@ async def test_a_reset_begins_the_consumers_own_sequence_anew_behind_its_ack_flo
 
 
 @pytest.mark.requirement("X-14")
-@pytest.mark.parametrize(
-    ("policy", "asked", "refused"),
-    [
-        ({"deliver_policy": "all"}, 1, False),
-        ({"deliver_policy": "by_start_sequence", "opt_start_seq": 2}, 2, False),
-        ({"deliver_policy": "by_start_sequence", "opt_start_seq": 2}, 1, True),
-        ({"deliver_policy": "new"}, 1, True),
-        ({"deliver_policy": "last"}, 1, True),
-        ({"deliver_policy": "new"}, 0, False),
-    ],
-)
-async def test_a_reset_goes_no_further_back_than_the_deliver_policy_does(
-    raw: Raw, fresh_name: str, policy: dict[str, object], asked: int, *, refused: bool
+async def test_reset_goes_no_further_back_than_the_deliver_policy_does(
+    raw: Raw, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
-    of = await ready(raw, fresh_name, b"1", b"2", b"3", **policy)
-    if raw.version < RESET_SINCE:
-        assert await is_unanswered(raw, f"CONSUMER.RESET.{of}")
-        return
-    answer = await raw.api(f"CONSUMER.RESET.{of}", {"seq": asked} if asked else b"")
-    assert answer.get("error", {}).get("err_code") == (10204 if refused else None)
-
-
-async def held(raw: Raw, of: str, count: int) -> Sequence[str]:
-    return [message.subject for message in await raw.take(of, count)]
+    await ready(raw, fresh_name, b"1", b"2", b"3")
+    by_sequence = {"deliver_policy": "by_start_sequence", "opt_start_seq": 2}
+    for number, (policy, asked, err_code) in enumerate(
+        (
+            ({"deliver_policy": "all"}, 1, None),
+            (by_sequence, 2, None),
+            (by_sequence, 1, 10204),
+            ({"deliver_policy": "new"}, 1, 10204),
+            ({"deliver_policy": "last"}, 1, 10204),
+            ({"deliver_policy": "new"}, 0, None),
+        )
+    ):
+        of = f"{fresh_name}.{number}"
+        await raw.make_consumer(of, **policy)
+        with subtests.test(str(policy), asked=asked):
+            if raw.version < RESET_SINCE:
+                assert await is_unanswered(raw, f"CONSUMER.RESET.{of}")
+                continue
+            answer = await raw.api(f"CONSUMER.RESET.{of}", {"seq": asked} if asked else b"")
+            assert answer.get("error", {}).get("err_code") == err_code
 
 
 @pytest.mark.requirement("X-17", "X-06")
@@ -129,7 +114,8 @@ async def test_each_key_has_one_partition_and_each_partition_one_consumer(raw: R
         filters = [f"{fresh_name}.{partition}.>" for partition in owned]
         await raw.make_consumer(f"{fresh_name}.{member}", filter_subjects=filters)
         count = (await raw.consumer(f"{fresh_name}.{member}"))["num_pending"]
-        partitions.append({subject.split(".")[2] for subject in await held(raw, f"{fresh_name}.{member}", count)})
+        messages = await raw.take(f"{fresh_name}.{member}", count)
+        partitions.append({message.subject.split(".")[2] for message in messages})
     assert partitions[0] | partitions[1] == set(keys)
     assert not partitions[0] & partitions[1]
 

@@ -1,7 +1,4 @@
-"""What a cluster of servers answers while its leaders change and its nodes end.
-
-No client library of ours is in this: requests go out, and answers come in, as they are (tests/jetstream/raw.py).
-"""
+"""What a cluster of servers answers while its leaders change, without our client library."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,13 +7,13 @@ from typing import Any
 import pytest
 from nats.aio.msg import Msg
 
-from tests.jetstream.raw import MILLISECOND, Pull, Raw, connected, sequence, status, until_pending, until_waiting
+from tests.jetstream.eventually import eventually
+from tests.jetstream.raw import Pull, Raw, connected, sequence, status, until_pending, until_waiting
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.server import NatsServer
 
-LATER = 10_000 * MILLISECOND
 NO_WAIT = b'{"batch":1,"no_wait":true}'
-ARRIVAL_SECONDS = 1
+ARRIVAL_SECONDS = 5
 """In which a pull is at its consumer, or lost."""
 
 
@@ -44,33 +41,41 @@ def consumer_of(node: NatsServer, name: str) -> dict[str, Any]:
 async def test_information_on_a_consumer_comes_from_its_leader_whichever_node_is_asked(
     cluster: NatsCluster, fresh_name: str
 ) -> None:
+    of = f"{fresh_name}.{fresh_name}c"
     async with connected(**cluster.connect_arguments()) as raw:
         await raw.make_stream(fresh_name, num_replicas=3)
-        await raw.make_consumer(f"{fresh_name}.{fresh_name}c")
-        await until_heard(raw, f"{fresh_name}.{fresh_name}c")
+        await raw.make_consumer(of)
+        await until_heard(raw, of)
         await raw.publish(f"{fresh_name}.a", *[b"1"] * 20)
-        for message in await raw.take(f"{fresh_name}.{fresh_name}c", 5, expires=LATER):
+        for message in await raw.take(of, 5):
             await raw.answer(message, b"+ACK")
-        await until_pending(raw, f"{fresh_name}.{fresh_name}c", 15)
-    leader = cluster.consumer_leader(fresh_name, f"{fresh_name}c")
+        await until_pending(raw, of, 15)
+
     for node in cluster.nodes:
         async with connected(**node.connect_arguments()) as raw:
-            info = await raw.consumer(f"{fresh_name}.{fresh_name}c")
-        assert (info["num_pending"], info["cluster"]["leader"]) == (15, leader.name)
-        assert consumer_of(node, f"{fresh_name}c")["num_pending"] == (15 if node is leader else 0)
+
+            async def is_of_the_leader(node: NatsServer = node, raw: Raw = raw) -> bool:
+                leader = cluster.consumer_leader(fresh_name, f"{fresh_name}c")
+                info, known = await raw.consumer(of), consumer_of(node, f"{fresh_name}c")["num_pending"]
+                assert info["num_pending"] == 15 or info["cluster"]["leader"] != leader.name
+                return info["cluster"]["leader"] == leader.name and known == (15 if node is leader else 0)
+
+            await eventually(is_of_the_leader, f"{node.name} passes on what the leader says, and knows less by itself")
 
 
 async def until_heard(raw: Raw, of: str) -> None:
     """Return once pulls reach a consumer that has no messages: others hear late of a leader."""
-    while not await (await raw.pull_raw(of, NO_WAIT)).is_told("404 No Messages"):
-        pass
+
+    async def is_heard() -> bool:
+        return await (await raw.pull_raw(of, NO_WAIT)).is_told("404 No Messages")
+
+    await eventually(is_heard, f"the leader of {of} is heard of")
 
 
 async def first_message(raw: Raw, of: str) -> Msg:
     """Return the message that is there, as soon as a leader is reached that knows of it."""
     while True:
-        pull = await raw.pull(of, expires=LATER)
-        answer = await pull.next()
+        answer = await (await raw.pull(of)).next()
         if status(answer) is None:
             return answer
 
@@ -79,10 +84,10 @@ async def open_pull(raw: Raw, of: str) -> Pull:
     """Return a pull that a consumer's leader holds open.
 
     A young consumer may not be reachable from every node yet, or be led by another node in the next moment: pulls get
-    lost then, by rights. So this one is made anew until the leader tells of it.
+    lost then, by rights. So this one is repeated until the leader counts it.
     """
     while True:
-        pull = await raw.pull(of, expires=LATER)
+        pull = await raw.pull(of)
         with contextlib.suppress(TimeoutError):
             await until_waiting(raw, of, 1, seconds=ARRIVAL_SECONDS)
             return pull
