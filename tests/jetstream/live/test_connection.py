@@ -25,8 +25,15 @@ from tests.testbed.nats.server import NatsServer
 
 
 def fail(*_: object) -> None:
-    """Be a handler or a listener with a bug."""
+    """A handler or a listener with a bug."""
     raise ZeroDivisionError
+
+
+def loop_problems() -> list[dict[str, Any]]:
+    """Return the list that gets what is reported to the event loop from now on."""
+    problems: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+    return problems
 
 
 async def test_what_is_published_is_heard_in_its_order(connection: Connection, fresh_name: str) -> None:
@@ -40,60 +47,41 @@ async def test_what_is_published_is_heard_in_its_order(connection: Connection, f
     assert heard.messages == [(name + b".a", b"answer.here", header, b"1"), (name + b".b", b"", b"", b"2")]
 
 
-async def test_a_request_gets_its_answer(connection: Connection, fresh_name: str) -> None:
-    echo(connection, fresh_name)
-    reply = await connection.request(fresh_name, b"hello", headers={"Colour": "red"})
-    assert reply.payload == b"hello"
-
-
-async def test_a_request_that_nobody_hears_fails_at_once(connection: Connection, fresh_name: str) -> None:
-    with pytest.raises(NoRespondersError, match=fresh_name):
-        await connection.request(fresh_name, timeout_seconds=60)
-
-
-async def test_a_request_that_nobody_answers_ends_at_its_deadline(connection: Connection, fresh_name: str) -> None:
-    connection.subscribe(fresh_name, Heard())
-    with pytest.raises(RequestTimeoutError, match=f"{fresh_name}: no answer within 0.05 s"):
-        await connection.request(fresh_name, timeout_seconds=0.05)
-
-
-async def test_many_requests_at_once_each_get_their_own_answer(connection: Connection, fresh_name: str) -> None:
+async def test_requests_at_once_each_get_their_own_answer(connection: Connection, fresh_name: str) -> None:
     echo(connection, fresh_name)
     questions = [b"%d" % number for number in range(1000)]
-    replies = await asyncio.gather(*(connection.request(fresh_name, question) for question in questions))
-    assert [reply.payload for reply in replies] == questions
+    asked = (connection.request(fresh_name, question, headers={"Colour": "red"}) for question in questions)
+    assert [reply.payload for reply in await asyncio.gather(*asked)] == questions
 
 
-async def test_an_answer_that_comes_too_late_is_dropped(connection: Connection, fresh_name: str) -> None:
+async def test_request_without_an_answer_ends_with_an_error_and_a_late_answer_is_dropped(
+    connection: Connection, fresh_name: str
+) -> None:
+    with pytest.raises(NoRespondersError, match=fresh_name):
+        await connection.request(fresh_name, timeout_seconds=60)
     asked = Heard()
     connection.subscribe(fresh_name, asked)
-    with pytest.raises(RequestTimeoutError):
-        await connection.request(fresh_name, timeout_seconds=0.01)
+    with pytest.raises(RequestTimeoutError, match=f"{fresh_name}: no answer within 0.05 s"):
+        await connection.request(fresh_name, timeout_seconds=0.05)
     await asked.have(1)
     connection.publish(asked.messages[0][1].decode(), b"late")
     await connection.flush()
 
 
-async def test_a_subscription_ends_after_its_maximum(connection: Connection, fresh_name: str) -> None:
-    heard = Heard()
-    subscription = connection.subscribe(fresh_name, heard, max_messages=2)
-    for number in range(4):
-        connection.publish(fresh_name, b"%d" % number)
-    await connection.flush()
-    assert heard.payloads == [b"0", b"1"]
-    assert not subscription.is_active
-
-
-async def test_a_subscription_can_be_given_a_maximum_later(connection: Connection, fresh_name: str) -> None:
-    heard = Heard()
-    subscription = connection.subscribe(fresh_name, heard)
+async def test_subscription_ends_after_its_maximum_which_may_be_given_later(
+    connection: Connection, fresh_name: str
+) -> None:
+    limited, later = Heard(), Heard()
+    subscription = connection.subscribe(fresh_name, limited, max_messages=2)
+    other = connection.subscribe(fresh_name, later)
     connection.publish(fresh_name, b"0")
-    await heard.have(1)
-    subscription.unsubscribe(max_messages=3)
+    await later.have(1)
+    other.unsubscribe(max_messages=3)
     for number in range(1, 5):
         connection.publish(fresh_name, b"%d" % number)
     await connection.flush()
-    assert heard.payloads == [b"0", b"1", b"2"]
+    assert (limited.payloads, later.payloads) == ([b"0", b"1"], [b"0", b"1", b"2"])
+    assert not subscription.is_active
 
 
 async def test_nothing_is_heard_after_unsubscribing_not_even_what_was_on_its_way(
@@ -137,51 +125,33 @@ async def test_blocks_carry_what_came_together_and_the_rest_comes_one_by_one(
     assert len(blocks) < 1000
 
 
-async def test_a_handler_that_fails_harms_no_one_else(server: NatsServer, fresh_name: str) -> None:
-    problems: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
-    async with Connection(server.url) as connection:
+async def test_handlers_and_listeners_that_fail_do_not_affect_others(server: NatsServer, fresh_name: str) -> None:
+    problems = loop_problems()
+    connection = Connection(server.url)
+    connection.listen(fail)
+    events, removed = Events(connection), Events(connection)
+    async with connection:
+        assert events.of(Connected)
+        removed.remove()
         heard = Heard()
         connection.subscribe(fresh_name, fail)
         connection.subscribe(fresh_name, heard)
         connection.publish(fresh_name, b"1")
         connection.publish(fresh_name, b"2")
         assert await heard.have(2) == [b"1", b"2"]
-    assert [type(problem["exception"]) for problem in problems] == [ZeroDivisionError] * 2
-    assert fresh_name in problems[0]["message"]
-
-
-async def test_a_listener_that_fails_harms_no_one_else(server: NatsServer) -> None:
-    problems: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
-    connection = Connection(server.url)
-    connection.listen(fail)
-    events = Events(connection)
-    async with connection:
-        assert events.of(Connected)
     assert events.of(Closed) == [Closed(unsent_bytes=0)]
+    assert [type(event) for event in removed.all] == [Connected]
     assert {type(problem["exception"]) for problem in problems} == {ZeroDivisionError}
+    assert sum(fresh_name in problem["message"] for problem in problems) == 2
 
 
-async def test_a_listener_that_was_removed_hears_nothing_more(server: NatsServer) -> None:
-    connection = Connection(server.url)
-    events = Events(connection)
-    async with connection:
-        events.remove()
-    assert [type(event) for event in events.all] == [Connected]
-
-
-@pytest.mark.parametrize(
-    "subject", ["", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\r\nPUB b 0", "*", "a.*", "a.>", "\ud800"]
-)
-async def test_a_bad_subject_is_refused_before_it_is_sent(
-    connection: Connection, fresh_name: str, subject: str
-) -> None:
-    with pytest.raises(UsageError):
-        connection.publish(subject)
-    with pytest.raises(UsageError):
-        await connection.request(subject)
+async def test_bad_subject_is_refused_before_it_is_sent(connection: Connection, fresh_name: str) -> None:
     echo(connection, fresh_name)
+    for subject in ("", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\r\nPUB b 0", "*", "a.*", "a.>", "\ud800"):
+        with pytest.raises(UsageError):
+            connection.publish(subject)
+        with pytest.raises(UsageError):
+            await connection.request(subject)
     assert (await connection.request(fresh_name, b"unharmed")).payload == b"unharmed"
 
 
@@ -266,26 +236,20 @@ async def test_a_closed_connection_refuses_everything_and_may_be_closed_again(co
             await waits()
 
 
-async def test_a_connection_that_was_never_opened_says_so() -> None:
-    connection = Connection()
+async def test_closing_or_never_opening_ends_requests_with_an_error(server: NatsServer, fresh_name: str) -> None:
+    connection = Connection(server.url)
     with pytest.raises(ClosedError, match="not open yet"):
         connection.publish("a")
     with pytest.raises(LinkError, match="There was no server yet"):
         connection.server  # noqa: B018
-    await connection.close()
-
-
-async def test_who_waits_for_an_answer_learns_that_the_connection_was_closed(
-    server: NatsServer, fresh_name: str
-) -> None:
-    connection = Connection(server.url)
     await connection.open()
     connection.subscribe(fresh_name, Heard())
     asking = asyncio.create_task(connection.request(fresh_name, timeout_seconds=60))
-    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # calm: it begins
     await connection.close()
     with pytest.raises(LinkError, match="whether it did what was asked is not known"):
         await asking
+    await Connection().close()
 
 
 async def test_subscriptions_made_before_opening_are_alive_with_the_first_link(
@@ -299,17 +263,20 @@ async def test_subscriptions_made_before_opening_are_alive_with_the_first_link(
         assert await heard.have(1) == [b"1"]
 
 
-async def test_reading_pauses_and_nothing_is_dropped(server: NatsServer, fresh_name: str) -> None:
-    async with Connection(server.url) as publishing, Connection(server.url, options=QUICK) as connection:
+async def test_reading_pauses_and_nothing_is_dropped(
+    server: NatsServer, connection: Connection, fresh_name: str
+) -> None:
+    options = replace(QUICK, ping_interval_seconds=0.2)
+    async with Connection(server.url, options=options) as reading:
         heard = Heard()
-        subscription = connection.subscribe(fresh_name, heard)
-        await connection.flush()
+        subscription = reading.subscribe(fresh_name, heard)
+        await reading.flush()
         subscription.pause()
         for number in range(2000):
-            publishing.publish(fresh_name, b"%d" % number)
-        await publishing.flush()
+            connection.publish(fresh_name, b"%d" % number)
+        await connection.flush()
         before = len(heard.messages)
-        await asyncio.sleep(4 * QUICK.ping_interval_seconds)  # longer than a silent peer would be trusted
+        await asyncio.sleep(4 * options.ping_interval_seconds)  # calm: longer than a silent peer would be trusted
         assert len(heard.messages) == before
         subscription.resume()
         assert await heard.have(2000) == [b"%d" % number for number in range(2000)]

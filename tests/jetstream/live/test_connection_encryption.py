@@ -21,10 +21,9 @@ from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
 
 HASTY = replace(QUICK, connect_timeout_seconds=0.3)
-PATIENT = replace(QUICK, connect_timeout_seconds=30)
 
 
-async def failure(url: str, encryption: Tls | None, options: Options = PATIENT) -> LinkError:
+async def failure(url: str, encryption: Tls | None, options: Options = QUICK) -> LinkError:
     """Return why there is no connection; a socket or task that is left would be reported as a warning."""
     with pytest.raises(LinkError) as problem:
         await Connection(url, tls=encryption, options=options).open()
@@ -34,18 +33,15 @@ async def failure(url: str, encryption: Tls | None, options: Options = PATIENT) 
 
 
 @pytest.mark.parametrize("handshake_first", [False, True])
-async def test_a_server_of_an_unknown_authority_is_not_trusted(start_nats: StartNats, *, handshake_first: bool) -> None:
+async def test_server_of_an_unknown_authority_is_not_trusted(start_nats: StartNats, *, handshake_first: bool) -> None:
     encryption = tls(current().new_folder("tls"), handshake_first=handshake_first)
     another = tls(current().new_folder("tls"), handshake_first=handshake_first)
     server = start_nats(encryption=encryption)
     problem = await failure(server.url, trust(another))
     assert f"{server.url} is not trusted" in str(problem)
     assert "Tls(ca=...)" in problem.advice
-
-
-async def test_encryption_that_the_server_demands_is_begun_without_being_asked_for(start_nats: StartNats) -> None:
-    server = start_nats(encryption=tls(current().new_folder("tls")))
-    assert "is not trusted" in str(await failure(server.url, None))  # by the system's authorities
+    if not handshake_first:  # TLS that the server demands begins without being asked for, with the system's authorities
+        assert "is not trusted" in str(await failure(server.url, None))
 
 
 async def test_a_server_is_trusted_only_under_a_name_in_its_certificate(start_nats: StartNats) -> None:
@@ -91,35 +87,32 @@ async def test_encryption_that_is_wanted_is_never_given_up(nats_server: NatsServ
     assert "does not offer TLS" in str(await failure(nats_server.url.replace("nats:", "tls:"), None))
 
 
-async def test_a_handshake_that_comes_too_early_or_too_late_says_what_to_change(start_nats: StartNats) -> None:
+async def test_handshake_that_comes_too_early_or_too_late_says_what_to_change_and_one_that_never_ends_is_given_up(
+    start_nats: StartNats, start_relay: StartRelay
+) -> None:
     late = start_nats(encryption=tls(current().new_folder("tls")))
     problem = await failure(late.url, Tls(handshake_first=True))
     assert "does not begin with TLS" in str(problem)
-    early = start_nats(encryption=tls(current().new_folder("tls"), handshake_first=True))
+    encryption = tls(current().new_folder("tls"), handshake_first=True)
+    early = start_nats(encryption=encryption)
     problem = await failure(early.url, None, HASTY)
     assert "Tls(handshake_first=True)" in problem.advice
-
-
-async def test_a_handshake_that_never_ends_is_given_up(start_nats: StartNats, start_relay: StartRelay) -> None:
-    encryption = tls(current().new_folder("tls"), handshake_first=True)
-    relay = start_relay(start_nats(encryption=encryption).port)
+    relay = start_relay(early.port)
     relay.half_open()
     assert "did not finish TLS within 0.3 s" in str(await failure(relay.url, trust(encryption), HASTY))
 
 
-@pytest.mark.parametrize("content", [None, "no certificate"])
-async def test_a_file_that_is_missing_or_garbled_is_named(
-    start_nats: StartNats, tmp_path: Path, content: str | None
-) -> None:
+async def test_missing_or_garbled_file_is_named(start_nats: StartNats, tmp_path: Path) -> None:
     encryption = tls(current().new_folder("tls"))
     server = start_nats(encryption=encryption)
-    if content is not None:
-        (tmp_path / "file.pem").write_text(content)
     file = tmp_path / "file.pem"
-    assert str(file) in str(await failure(server.url, Tls(ca=file)))
-    problem = await failure(server.url, Tls(ca=encryption.authority, certificate=file))
-    assert isinstance(problem, AuthenticationError)
-    assert str(file) in str(problem)
+    for content in (None, "no certificate"):
+        if content is not None:
+            file.write_text(content)
+        assert str(file) in str(await failure(server.url, Tls(ca=file)))
+        problem = await failure(server.url, Tls(ca=encryption.authority, certificate=file))
+        assert isinstance(problem, AuthenticationError)
+        assert str(file) in str(problem)
 
 
 async def test_files_are_read_anew_at_each_connect(start_nats: StartNats, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How soon small pieces leave."""
+"""How soon small pieces leave: a median, so that a machine that stops for a moment does not count."""
 
 import asyncio
 from statistics import median

@@ -19,9 +19,6 @@ from penstock_jetstream.transport.events import Connected, Disconnected, Failed
 from tests.jetstream.connecting import QUICK, Events, Heard
 
 HASTY = replace(QUICK, connect_timeout_seconds=0.2)
-PATIENT = replace(QUICK, connect_timeout_seconds=30)
-TRUSTING = replace(PATIENT, ping_interval_seconds=30)
-"""Takes no peer for dead that a busy machine keeps from answering."""
 INFO = b'INFO {"server_id":"X","server_name":"x","version":"2.15.0","max_payload":1048576,"headers":true}\r\n'
 GIGABYTE = 1 << 30
 
@@ -58,41 +55,42 @@ async def playing(script: Script) -> AsyncIterator[Script]:
             writer.close()
 
 
-@pytest.mark.parametrize(
-    "nonsense",
-    [
-        b"HTTP/1.1 400 Bad Request\r\n",
-        b"MSG a 1 five\r\nhello\r\n",
-        b"MSG a 1 5\r\nhello, world\r\n",
-        b"MSG a 1 %d\r\nhello" % GIGABYTE,
-        b"HMSG a 1 10 5\r\nhello\r\n",
-        b"INFO {\r\n",
-        b"INFO []\r\n",
-        b'INFO {"max_payload":"much"}\r\n',
-        b'INFO {"connect_urls":["a b:c"]}\r\n',
-        b'INFO {"connect_urls":7}\r\n',
-        b"\x00" * 2_000_000,
-    ],
+NONSENSE = (
+    b"HTTP/1.1 400 Bad Request\r\n",
+    b"MSG a 1 five\r\nhello\r\n",
+    b"MSG a 1 5\r\nhello, world\r\n",
+    b"MSG a 1 %d\r\nhello" % GIGABYTE,
+    b"HMSG a 1 10 5\r\nhello\r\n",
+    b"INFO {\r\n",
+    b"INFO []\r\n",
+    b'INFO {"max_payload":"much"}\r\n',
+    b'INFO {"connect_urls":["a b:c"]}\r\n',
+    b'INFO {"connect_urls":7}\r\n',
+    b"\x00" * 2_000_000,
 )
-async def test_the_link_is_dropped_with_the_reason_and_made_anew(nonsense: bytes) -> None:
+
+
+async def test_link_is_dropped_with_the_reason_and_replaced(subtests: pytest.Subtests) -> None:
     valid = b"MSG a 1 5\r\nhello\r\n"
-    async with playing(Script(nonsense=[nonsense, valid])) as script:
-        connection = Connection(script.url, options=TRUSTING)
-        heard, events = Heard(), Events(connection)
-        connection.subscribe("a", heard)
-        async with connection:
-            assert (await heard.have(1))[-1] == b"hello"
-            (disconnected,) = events.of(Disconnected)
-            assert isinstance(disconnected.reason, ProtocolError)
-            assert script.url in str(disconnected.reason)
-            assert len(events.of(Connected)) == 2
+    for nonsense in NONSENSE:
+        with subtests.test(repr(nonsense[:40])):
+            async with playing(Script(nonsense=[nonsense, valid])) as script:
+                connection = Connection(script.url, options=QUICK)
+                heard, events = Heard(), Events(connection)
+                connection.subscribe("a", heard)
+                async with connection:
+                    assert (await heard.have(1))[-1] == b"hello"
+                    (disconnected,) = events.of(Disconnected)
+                    assert isinstance(disconnected.reason, ProtocolError)
+                    assert script.url in str(disconnected.reason)
+                    assert len(events.of(Connected)) == 2
 
 
 async def test_what_came_before_nonsense_is_heard() -> None:
     nonsense = b"MSG a 1 5\r\nhello\r\n" + b"MSG a 1 r 5\r\nworld\r\nMSG a 1 nothing\r\n"
     async with playing(Script(nonsense=[nonsense[:-17], b""])) as script:
         heard = Heard()
-        async with Connection(script.url, options=TRUSTING) as connection:
+        async with Connection(script.url, options=QUICK) as connection:
             connection.subscribe("a", heard)
             assert await heard.have(2) == [b"hello", b"world"]
 
@@ -101,7 +99,7 @@ async def test_a_frame_that_never_ends_is_given_up_with_its_link() -> None:
     """A claim that is just possible is waited for, without the memory it claims, until the peer is found dead."""
     torn = b"MSG a 1 %d\r\nhello" % (MAX_FRAME_BYTES - 1)
     async with playing(Script(nonsense=[torn, b"MSG a 1 5\r\nhello\r\n"])) as script:
-        connection = Connection(script.url, options=PATIENT)
+        connection = Connection(script.url, options=QUICK)
         heard, events = Heard(), Events(connection)
         connection.subscribe("a", heard)
         async with connection:
@@ -111,30 +109,31 @@ async def test_a_frame_that_never_ends_is_given_up_with_its_link() -> None:
             assert await heard.have(1) == [b"hello"]
 
 
-@pytest.mark.parametrize(
-    ("greeting", "said"),
-    [
-        (b"220 smtp.example ready\r\n", "does not speak NATS"),
-        (b"PING\r\n", "does not speak NATS: it begins with b'PING"),
-        (b"INFO nothing\r\n", "INFO is not JSON"),
-        (b'INFO {"headers":"yes"}\r\n', "for headers, which is no bool"),
-        (b"INFO " + b"[" * 100_000 + b"\r\n", "INFO is not JSON"),
-        (b"x" * (2 << 20), "without a line's end"),
-        (b"INFO {", "did not greet within 0.2 s"),
-        (b"", "did not greet within 0.2 s"),
-        (INFO + b"-ERR 'Go away'\r\n", "refused the connection: Go away"),
-    ],
+GREETINGS = (
+    (b"220 smtp.example ready\r\n", "does not speak NATS"),
+    (b"PING\r\n", "does not speak NATS: it begins with b'PING"),
+    (b"INFO nothing\r\n", "INFO is not JSON"),
+    (b'INFO {"headers":"yes"}\r\n', "for headers, which is no bool"),
+    (b"INFO " + b"[" * 100_000 + b"\r\n", "INFO is not JSON"),
+    (b"x" * (2 << 20), "without a line's end"),
+    (b"INFO {", "did not greet within 0.2 s"),
+    (b"", "did not greet within 0.2 s"),
+    (INFO + b"-ERR 'Go away'\r\n", "refused the connection: Go away"),
 )
-async def test_a_greeting_that_is_none_ends_the_attempt(greeting: bytes, said: str) -> None:
-    async with playing(Script(greeting=greeting)) as script:
-        with pytest.raises((LinkError, ProtocolError), match=said):
-            await Connection(script.url, options=HASTY if "within" in said else PATIENT).open()
-        gc.collect()
+
+
+async def test_greeting_that_is_none_ends_the_attempt(subtests: pytest.Subtests) -> None:
+    for greeting, said in GREETINGS:
+        with subtests.test(repr(greeting[:40])):
+            async with playing(Script(greeting=greeting)) as script:
+                with pytest.raises((LinkError, ProtocolError), match=said):
+                    await Connection(script.url, options=HASTY if "within" in said else QUICK).open()
+                gc.collect()
 
 
 async def test_what_comes_with_the_greeting_is_not_lost() -> None:
     more = b'INFO {"server_name":"renamed"}\r\nPING\r\n'
-    async with playing(Script(INFO + more)) as script, Connection(script.url, options=PATIENT) as connection:
+    async with playing(Script(INFO + more)) as script, Connection(script.url, options=QUICK) as connection:
         assert connection.server.name == "renamed"
         assert connection.server.id == "X"
 
@@ -143,7 +142,7 @@ async def test_nothing_is_taken_that_was_slipped_in_before_encryption() -> None:
     demanding = INFO.replace(b'"headers"', b'"tls_required":true,"headers"')
     async with playing(Script(greeting=demanding + b"MSG a 1 5\r\nhello\r\n")) as script:
         with pytest.raises(ProtocolError, match="between its greeting and TLS"):
-            await Connection(script.url, tls=Tls(), options=PATIENT).open()
+            await Connection(script.url, tls=Tls(), options=QUICK).open()
 
 
 async def test_a_server_that_answers_nothing_to_connect_is_given_up() -> None:
@@ -161,7 +160,7 @@ async def test_a_server_that_answers_nothing_to_connect_is_given_up() -> None:
 
 
 async def test_a_server_that_accepts_and_drops_is_not_asked_in_a_hot_loop() -> None:
-    calm = replace(TRUSTING, first_backoff_seconds=0.05, most_backoff_seconds=0.05)
+    calm = replace(QUICK, first_backoff_seconds=0.05, most_backoff_seconds=0.05)
     async with playing(Script(nonsense=[b"nonsense\r\n"] * 1000)) as script:
         connection = Connection(script.url, options=calm)
         events = Events(connection)

@@ -58,7 +58,7 @@ async def tunnel_to(server: NatsServer) -> AsyncIterator[Tunnel]:
 
 
 def connection(url: str, reach: Reach, tls: Tls | None = None) -> Connection:
-    return Connection(url, tls=tls, options=replace(QUICK, connect_timeout_seconds=30, reach=reach))
+    return Connection(url, tls=tls, options=replace(QUICK, reach=reach))
 
 
 async def test_a_server_that_no_name_leads_to_is_reached_by_a_socket_from_elsewhere(start_nats: StartNats) -> None:

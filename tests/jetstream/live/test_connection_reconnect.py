@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -13,22 +12,16 @@ from penstock_jetstream.errors import AuthenticationError, ClosedError, LinkErro
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.events import Closed, Connected, Disconnected, Failed, LameDuck
 from penstock_jetstream.transport.options import Options
-from tests.jetstream.connecting import QUICK, Events, Heard, echo
+from tests.jetstream.connecting import QUICK, WATCHFUL, Events, Heard, echo
 from tests.testbed import ports
 from tests.testbed.nats.authentication import METHODS
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartNatsCluster, StartRelay
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
-from tests.testbed.waiting import eventually
+from tests.testbed.waiting import eventually_async
 
 DEAD_PEER_SECONDS = 10
-PATIENT = replace(QUICK, ping_interval_seconds=60)
-
-
-async def in_thread(work: Callable[[], object]) -> None:
-    """Break or mend a server while the event loop goes on."""
-    await asyncio.to_thread(work)
 
 
 async def works(connection: Connection, subject: str = "echo") -> bool:
@@ -37,7 +30,7 @@ async def works(connection: Connection, subject: str = "echo") -> bool:
 
 @pytest.mark.parametrize("end", ["kill", "terminate"])
 async def test_requests_go_on_after_a_restart_of_the_server(nats_server: NatsServer, end: str) -> None:
-    async with Connection(nats_server.url, options=PATIENT) as connection:
+    async with Connection(nats_server.url, options=QUICK) as connection:
         events = Events(connection)
         echo(connection, "echo")
         answers = Heard()
@@ -49,8 +42,8 @@ async def test_requests_go_on_after_a_restart_of_the_server(nats_server: NatsSer
                     answers(b"echo", b"", b"", reply.payload)
 
         asking = asyncio.create_task(ask_on())
-        await in_thread(getattr(nats_server, end))
-        await in_thread(nats_server.start)
+        await asyncio.to_thread(getattr(nats_server, end))
+        await asyncio.to_thread(nats_server.start)
         connected = await events.have(Connected)
         await answers.have(len(answers.messages) + 100)
         asking.cancel()
@@ -72,7 +65,7 @@ async def test_subscriptions_outlive_links_and_what_was_published_without_one_le
         await events.have(Disconnected)
         for number in range(1000):
             connection.publish("a", b"%d" % number)
-        await in_thread(nats_server.start)
+        await asyncio.to_thread(nats_server.start)
         await events.have(Connected)
         assert await heard.have(1001) == [b"before", *(b"%d" % number for number in range(1000))]
         assert few.payloads == [b"before", b"0", b"1"]
@@ -86,26 +79,26 @@ async def test_connected_is_told_when_subscriptions_are_alive(nats_server: NatsS
     connection.subscribe("a", heard)
     async with connection:
         await heard.have(1)
-        await in_thread(nats_server.restart)
+        await asyncio.to_thread(nats_server.restart)
         assert await heard.have(2) == [b"now", b"now"]
 
 
-async def test_what_only_the_old_link_was_worth_is_not_sent_over_the_new_one(nats_server: NatsServer) -> None:
-    async with Connection(nats_server.url, options=PATIENT) as connection:
+async def test_perishable_messages_of_the_old_link_are_not_sent_over_the_new_one(nats_server: NatsServer) -> None:
+    async with Connection(nats_server.url, options=QUICK) as connection:
         events = Events(connection)
         heard = Heard()
         connection.subscribe("a", heard)
         with nats_server.frozen():
             while connection.pending_bytes < 4 << 20:  # from some point on all of it waits with us
                 connection.publish("b", b"x" * 100_000)
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # calm: the loop writes
             connection.publish("a", b"perishable", perishable=True)
             connection.publish("a", b"lasting")
             nats_server.kill()
         await events.have(Disconnected)
         with pytest.raises(LinkError, match="There is no link now"):
             connection.publish("a", b"perishable", perishable=True)
-        await in_thread(nats_server.start)
+        await asyncio.to_thread(nats_server.start)
         assert await heard.have(1) == [b"lasting"]
         await connection.flush()
         assert heard.payloads == [b"lasting"]
@@ -134,50 +127,41 @@ async def test_a_request_without_a_link_waits_for_one_until_its_deadline(nats_se
         with pytest.raises(RequestTimeoutError, match=r"echo: no link to a server within 0\.1 s"):
             await connection.request("echo", timeout_seconds=0.1)
         asking = asyncio.create_task(connection.request("echo", b"hello", timeout_seconds=30))
-        await in_thread(nats_server.start)
+        await asyncio.to_thread(nats_server.start)
         assert (await asking).payload == b"hello"
 
 
-async def test_who_waits_for_a_link_learns_that_the_connection_was_closed(nats_server: NatsServer) -> None:
-    connection = Connection(nats_server.url, options=QUICK)
-    await connection.open()
-    events = Events(connection)
-    nats_server.kill()
-    await events.have(Disconnected)
+async def test_closing_without_a_link_ends_what_waits_and_says_how_much_was_lost(nats_server: NatsServer) -> None:
+    connection, events = await without_link(nats_server, replace(QUICK, close_timeout_seconds=0.1))
     waiting = [
         asyncio.create_task(connection.request("echo", timeout_seconds=60)),
         asyncio.create_task(connection.flush(60)),
     ]
-    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # calm: they begin
+    connection.publish("a", b"lost")
     await connection.close()
     for problem in await asyncio.gather(*waiting, return_exceptions=True):
         assert isinstance(problem, ClosedError)
-
-
-async def test_closing_without_a_link_says_how_much_was_lost(nats_server: NatsServer) -> None:
-    connection = Connection(nats_server.url, options=replace(QUICK, close_timeout_seconds=0.1))
-    await connection.open()
-    events = Events(connection)
-    nats_server.kill()
-    await events.have(Disconnected)
-    connection.publish("a", b"lost")
-    await connection.close()
     assert events.of(Closed) == [Closed(unsent_bytes=len(b"PUB a 4\r\nlost\r\n"))]
 
 
-async def test_closing_while_the_server_is_away_waits_for_it_with_what_is_to_be_sent(
-    nats_server: NatsServer,
-) -> None:
-    connection = Connection(nats_server.url, options=replace(QUICK, close_timeout_seconds=30))
-    await connection.open()
-    events = Events(connection)
-    nats_server.kill()
-    await events.have(Disconnected)
+async def test_closing_without_a_link_waits_for_one_to_send_what_is_left(nats_server: NatsServer) -> None:
+    connection, events = await without_link(nats_server, replace(QUICK, close_timeout_seconds=60))
     connection.publish("a", b"an ack, say")
     closing = asyncio.create_task(connection.close())
-    await in_thread(nats_server.start)
+    await asyncio.to_thread(nats_server.start)
     await closing
     assert events.of(Closed) == [Closed(unsent_bytes=0)]
+
+
+async def without_link(server: NatsServer, options: Options) -> tuple[Connection, Events]:
+    """Open a connection and kill its server."""
+    connection = Connection(server.url, options=options)
+    await connection.open()
+    events = Events(connection)
+    server.kill()
+    await events.have(Disconnected)
+    return connection, events
 
 
 async def test_it_never_gives_up(nats_server: NatsServer) -> None:
@@ -186,64 +170,51 @@ async def test_it_never_gives_up(nats_server: NatsServer) -> None:
         events = Events(connection)
         nats_server.kill()
         await events.have(Failed, 200)
-        await in_thread(nats_server.start)
+        await asyncio.to_thread(nats_server.start)
         await events.have(Connected)
 
 
-async def test_a_half_open_link_is_noticed_within_three_intervals_which_are_no_more_than_ten_seconds(
-    server: NatsServer, start_relay: StartRelay
+@pytest.mark.parametrize("is_publishing", [False, pytest.param(True, marks=pytest.mark.full)])
+async def test_half_open_link_is_noticed_and_replaced(
+    server: NatsServer, start_relay: StartRelay, *, is_publishing: bool
 ) -> None:
+    """It takes three intervals, which are no more than ten seconds by default; also while much is published."""
     assert 3 * Options().ping_interval_seconds < DEAD_PEER_SECONDS
     relay = start_relay(server.port)
-    options = replace(QUICK, ping_interval_seconds=0.8)  # long against what a busy machine adds
-    async with Connection(relay.url, options=options) as connection:
+    async with Connection(relay.url, options=WATCHFUL) as connection:
         events = Events(connection)
         relay.half_open()
-        started = asyncio.get_running_loop().time()
-        disconnected = await events.have(Disconnected)
-        assert asyncio.get_running_loop().time() - started < DEAD_PEER_SECONDS
-        assert "does not answer any more" in str(disconnected.reason)
-        relay.heal()
-        await events.have(Connected)
-
-
-async def test_a_server_that_froze_is_left_for_another(start_nats: StartNats) -> None:
-    one, other = start_nats(), start_nats()
-    async with Connection([one.url, other.url], options=QUICK) as connection:
-        events = Events(connection)
-        echo(connection, "echo")
-        mine, rest = (one, other) if connection.server.id == server_id(one) else (other, one)
-        with mine.frozen():
-            await events.have(Connected)
-            assert connection.server.id == server_id(rest)
-            assert await works(connection)
-
-
-async def test_a_peer_that_takes_nothing_is_noticed_while_much_is_published(
-    nats_server: NatsServer, start_relay: StartRelay
-) -> None:
-    relay = start_relay(nats_server.port)
-    async with Connection(relay.url, options=QUICK) as connection:
-        events = Events(connection)
-        relay.half_open()
-        while not events.of(Disconnected):
+        while is_publishing and not events.of(Disconnected):
             connection.publish("a", b"x" * 1000)
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0.001)  # calm: how fast a user publishes
+        disconnected = await events.have(Disconnected)
+        assert is_publishing or "does not answer any more" in str(disconnected.reason)
         relay.heal()
         await events.have(Connected)
 
 
-async def test_a_slow_network_is_not_taken_for_a_dead_peer(nats_server: NatsServer, start_relay: StartRelay) -> None:
-    relay = start_relay(nats_server.port)
-    async with Connection(relay.url, options=replace(QUICK, ping_interval_seconds=0.4)) as connection:
+async def test_frozen_server_is_left_for_another(start_nats: StartNats) -> None:
+    one, other = start_nats(), start_nats()
+    async with Connection([one.url, other.url], options=WATCHFUL) as connection:
         events = Events(connection)
-        relay.drip(16 << 20)
+        ids = server_id(one), server_id(other)
+        mine, rest_id = (one, ids[1]) if connection.server.id == ids[0] else (other, ids[0])
+        with mine.frozen():
+            await events.until(lambda: connection.is_connected and connection.server.id == rest_id)
+
+
+@pytest.mark.full
+async def test_slow_network_is_not_taken_for_a_dead_peer(nats_server: NatsServer, start_relay: StartRelay) -> None:
+    relay = start_relay(nats_server.port)
+    async with Connection(relay.url, options=replace(QUICK, ping_interval_seconds=1.5)) as connection:
+        events = Events(connection)
+        relay.drip(5 << 20)
         connection.send((b"PUB a 1048576\r\n%b\r\n" % bytes(1 << 20)) * 32)
-        await connection.flush(30)  # which takes two seconds: longer than a silent peer is trusted
+        await connection.flush(120)  # which takes six seconds: longer than a silent peer is trusted
         assert not events.all
 
 
-async def test_a_link_that_is_reset_is_made_anew(nats_server: NatsServer, start_relay: StartRelay) -> None:
+async def test_link_that_is_reset_is_replaced(nats_server: NatsServer, start_relay: StartRelay) -> None:
     relay = start_relay(nats_server.port)
     async with Connection(relay.url, options=QUICK) as connection:
         events = Events(connection)
@@ -274,7 +245,7 @@ async def test_opening_may_wait_for_a_server_that_starts_later(nats_server: Nats
     events = Events(connection)
     opening = asyncio.create_task(connection.open())
     await events.have(Failed, 2)
-    await in_thread(nats_server.start)
+    await asyncio.to_thread(nats_server.start)
     await opening
     await connection.close()
 
@@ -289,14 +260,11 @@ async def test_opening_says_what_each_server_said(start_nats: StartNats) -> None
     ports.release(nowhere)
 
 
-async def test_a_name_that_stands_for_nothing_is_named() -> None:
-    with pytest.raises(LinkError, match=r"nats://no\.such\.host\.invalid:4222 has no address"):
-        await Connection("no.such.host.invalid").open()
-
-
-async def test_a_name_may_stand_for_addresses_where_nothing_listens(server: NatsServer) -> None:
+async def test_name_may_have_addresses_where_nothing_listens_but_needs_one(server: NatsServer) -> None:
     async with Connection(f"localhost:{server.port}") as connection:  # often ::1 comes first
         assert connection.server.id == server_id(server)
+    with pytest.raises(LinkError, match=r"nats://no\.such\.host\.invalid:4222 has no address"):
+        await Connection("no.such.host.invalid").open()
 
 
 async def test_opening_can_be_interrupted(nats_server: NatsServer, start_relay: StartRelay) -> None:
@@ -304,7 +272,7 @@ async def test_opening_can_be_interrupted(nats_server: NatsServer, start_relay: 
     relay.half_open()
     connection = Connection(relay.url)
     opening = asyncio.create_task(connection.open())
-    await asyncio.to_thread(eventually, lambda: relay.connections() > 0, "a connection through the relay", 10)
+    await eventually_async(lambda: relay.connections() > 0, "a connection through the relay")
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening
@@ -322,21 +290,20 @@ async def test_closing_interrupts_opening(nats_server: NatsServer) -> None:
         await opening
 
 
-@pytest.mark.parametrize("moments", range(12))
-async def test_closing_works_at_any_moment(server: NatsServer, moments: int) -> None:
-    connection = Connection(server.url, options=QUICK)
-    opening = asyncio.create_task(connection.open())
-    for _ in range(moments):
-        await asyncio.sleep(0)
-    await connection.close()
-    with contextlib.suppress(ClosedError):
-        await opening
-    assert asyncio.all_tasks() == {asyncio.current_task()}
+async def test_closing_works_at_any_moment(server: NatsServer) -> None:
+    for moments in range(12):
+        connection = Connection(server.url, options=QUICK)
+        opening = asyncio.create_task(connection.open())
+        for _ in range(moments):
+            await asyncio.sleep(0)  # calm: turns of the loop
+        await connection.close()
+        with contextlib.suppress(ClosedError):
+            await opening
+        assert asyncio.all_tasks() == {asyncio.current_task()}, f"after {moments} turns"
 
 
-async def test_the_death_of_a_node_moves_the_connection_to_another_within_two_seconds(
-    nats_cluster: NatsCluster,
-) -> None:
+async def test_death_of_a_node_moves_the_connection_to_another(nats_cluster: NatsCluster) -> None:
+    """At once, with default options: not when pings are missed, nor after a backoff that a failure would bring."""
     async with Connection(nats_cluster.nodes[0].url) as connection:  # it learns of the others from that one
         events = Events(connection)
         echo(connection, "echo")
@@ -349,7 +316,7 @@ async def test_the_death_of_a_node_moves_the_connection_to_another_within_two_se
             seconds.append(asyncio.get_running_loop().time() - started)
             assert connection.server.name != mine.name
             assert await works(connection)
-        assert min(seconds) < 2, seconds  # others may use the processors, too
+        assert min(seconds) < 5, seconds  # calm: a dead peer that is only missed is noticed after nine
 
 
 async def test_a_server_that_is_about_to_shut_down_is_left_before_it_does(start_nats_cluster: StartNatsCluster) -> None:
@@ -374,7 +341,7 @@ async def test_a_server_that_is_about_to_shut_down_is_left_before_it_does(start_
 
 async def test_a_single_server_that_is_about_to_shut_down_is_used_to_the_end(start_nats: StartNats) -> None:
     server = start_nats(extra={"lame_duck_duration": "30s", "lame_duck_grace_period": "10s"})
-    async with Connection(server.url, options=PATIENT) as connection:
+    async with Connection(server.url, options=QUICK) as connection:
         events = Events(connection)
         echo(connection, "echo")
         signal_lame_duck(server)

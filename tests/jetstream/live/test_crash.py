@@ -9,7 +9,9 @@ MESSAGES = 20_000
 
 
 @pytest.mark.requirement("C-53", "C-54")
-@pytest.mark.parametrize(("by", "js_ack_fc_v2"), [("message", False), ("lane", True)])
+@pytest.mark.parametrize(
+    ("by", "js_ack_fc_v2"), [pytest.param("message", False, marks=pytest.mark.full), ("lane", True)]
+)
 async def test_after_kill_9_every_message_is_seen_and_every_ack_confirmed(
     start_nats: StartNats, by: str, *, js_ack_fc_v2: bool
 ) -> None:

@@ -9,13 +9,15 @@ from penstock_jetstream.errors import NoLeaderOrMissingError
 from tests.jetstream.scene import Scene, on_every_server
 
 
-@pytest.mark.requirement("C-13")
+@pytest.mark.requirement("C-13", "S-33", "C-43")
 @on_every_server
-async def test_next_returns_messages_one_by_one_and_then_none(it: Scene) -> None:
+async def test_next_returns_messages_one_by_one_then_none_and_an_error_without_its_consumer(it: Scene) -> None:
     consumer = await it.create()
     await it.fill(2)
-    messages = [await consumer.next(expires_seconds=seconds) for seconds in (5, 5, 0.05)]
+    messages = [await consumer.next(expires_seconds=seconds) for seconds in (60, 60, 0.05)]
     assert [message and int(message.data) for message in messages] == [1, 2, None]
+    with pytest.raises(NoLeaderOrMissingError):
+        await it.consumer("missing").next()
 
 
 @pytest.mark.requirement("C-13")
@@ -32,7 +34,7 @@ async def test_next_asks_for_nothing_in_advance(it: Scene) -> None:
 async def test_next_waits_for_the_message_that_comes(it: Scene) -> None:
     consumer = await it.create()
     for wait in (Wait.BATCH, Wait.FIRST):
-        coming = asyncio.create_task(consumer.next(expires_seconds=10, wait=wait))
+        coming = asyncio.create_task(consumer.next(expires_seconds=60, wait=wait))
         await it.until_waiting()
         await it.publish(wait.value.encode())
         message = await coming
@@ -50,9 +52,3 @@ async def test_next_reads_from_a_consumer_that_is_not_durable(it: Scene, fresh_n
     assert (await consumer.info()).config["inactive_threshold"] == 5_000_000_000
     assert await consumer.next() is not None
     assert await consumer.next(expires_seconds=0.01) is None
-
-
-@pytest.mark.requirement("S-33", "C-43")
-async def test_next_from_a_consumer_that_does_not_exist_is_an_error(it: Scene) -> None:
-    with pytest.raises(NoLeaderOrMissingError):
-        await it.consumer("missing").next()
