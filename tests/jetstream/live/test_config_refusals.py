@@ -346,11 +346,7 @@ async def test_a_stream_or_consumer_in_the_way_is_a_conflict(raw: Raw, fresh_nam
     asked: list[tuple[str, Json, int]] = [
         (f"STREAM.CREATE.{fresh_name}", {"name": fresh_name, "description": "other"}, 10058),
         (f"STREAM.CREATE.{fresh_name}-2", overlapping, 10065),
-        (
-            f"CONSUMER.CREATE.{fresh_name}.c",
-            {"stream_name": fresh_name, "config": other, "action": "create"},
-            10148,
-        ),
+        (f"CONSUMER.CREATE.{fresh_name}.c", {"stream_name": fresh_name, "config": other, "action": "create"}, 10148),
     ]
     for operation, body, err_code in asked:
         answer = await raw.api(operation, body)

@@ -71,10 +71,7 @@ async def test_a_certificate_of_another_authority_is_refused(start_nats: StartNa
     encryption = tls(folder, verify_clients=True, handshake_first=handshake_first)
     stranger = Authority.new("another").client("client").write(folder, "stranger")
     shown = Tls(
-        ca=encryption.authority,
-        certificate=stranger.certificate,
-        key=stranger.key,
-        handshake_first=handshake_first,
+        ca=encryption.authority, certificate=stranger.certificate, key=stranger.key, handshake_first=handshake_first
     )
     problem = await failure(start_nats(encryption=encryption).url, shown)
     assert isinstance(problem, AuthenticationError)

@@ -4,9 +4,7 @@ import asyncio
 
 import pytest
 
-from penstock_jetstream.errors import (
-    AckWaitOverError,
-)
+from penstock_jetstream.errors import AckWaitOverError
 from tests.jetstream.scene import SECOND, Scene, on_newest_servers, read
 
 

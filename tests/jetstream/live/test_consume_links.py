@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 
 from penstock_jetstream.client.jetstream import JetStream
-from penstock_jetstream.errors import (
-    ConsumerDeletedError,
-    HeartbeatMissedError,
-)
+from penstock_jetstream.errors import ConsumerDeletedError, HeartbeatMissedError
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.events import Connected
 from penstock_jetstream.transport.options import Options

@@ -16,51 +16,33 @@ PINNED: dict[str, Any] = {"priority_groups": ["g"], "priority_policy": "pinned_c
 PRIORITIZED: dict[str, Any] = {"priority_groups": ["g"], "priority_policy": "prioritized"}
 
 
-@pytest.mark.requirement("G-05")
-@pytest.mark.parametrize(("group", "words"), [("", "Group missing"), ("other", "Invalid Priority Group")])
+@pytest.mark.requirement("G-05", "G-17", "G-16")
 @on_every_server
-async def test_a_pull_without_a_valid_group_is_an_error(it: Scene, group: str, words: str) -> None:
+async def test_pull_without_a_valid_group_or_with_fields_of_another_policy_is_an_error(it: Scene) -> None:
     consumer = await it.create(**OVERFLOW)
-    with pytest.raises(BadRequestError, match=words):
-        await consumer.fetch(1, group=group)
-
-
-@pytest.mark.requirement("G-17")
-@on_every_server
-async def test_what_belongs_to_another_policy_is_an_error(it: Scene) -> None:
-    consumer = await it.create(**PINNED)
+    for group, words in (("", "Group missing"), ("other", "Invalid Priority Group")):
+        with pytest.raises(BadRequestError, match=words):
+            await consumer.fetch(1, group=group)
+    pinned = await it.create("pinned", **PINNED)
     with pytest.raises(BadRequestError, match="Priority consumer"):
-        await consumer.fetch(1, group="g", min_pending=5)
-
-
-@pytest.mark.requirement("G-05", "G-16")
-async def test_options_that_no_group_can_have_are_refused_before_anything_is_sent(it: Scene) -> None:
-    consumer = it.consumer()
+        await pinned.fetch(1, group="g", min_pending=5)
     for options in ({"group": "no spaces"}, {"min_pending": 1}, {"group": "g", "priority": 10}):
         with pytest.raises(UsageError):
-            consumer.consume(**options)
+            consumer.consume(**options)  # type: ignore[arg-type] # of a mixed dict
 
 
 @pytest.mark.requirement("G-06")
 @on_every_server
-async def test_overflow_serves_only_while_enough_wait(it: Scene) -> None:
+async def test_overflow_serves_only_while_enough_is_pending_or_not_acknowledged(it: Scene) -> None:
     consumer = await it.create(**OVERFLOW)
     await it.fill(4)
     assert await consumer.fetch(1, group="g", min_pending=5, expires_seconds=0.05) == []
-    await it.fill(1)
-    assert len(await consumer.fetch(1, group="g", min_pending=5, expires_seconds=5)) == 1
-    assert await consumer.fetch(1, group="g", min_pending=5, expires_seconds=0.05) == []
-    assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
-
-
-@pytest.mark.requirement("G-06")
-@on_every_server
-async def test_overflow_serves_also_while_enough_is_not_acknowledged(it: Scene) -> None:
-    consumer = await it.create(**OVERFLOW)
-    await it.fill(4)
     assert await consumer.fetch(1, group="g", min_ack_pending=2, expires_seconds=0.05) == []
-    assert len(await consumer.fetch(2, group="g", expires_seconds=5)) == 2
-    assert len(await consumer.fetch(1, group="g", min_ack_pending=2, expires_seconds=5)) == 1
+    await it.fill(1)
+    assert len(await consumer.fetch(1, group="g", min_pending=5, expires_seconds=60)) == 1
+    assert await consumer.fetch(1, group="g", min_pending=5, expires_seconds=0.05) == []
+    assert len(await consumer.fetch(1, group="g", expires_seconds=60)) == 1
+    assert len(await consumer.fetch(1, group="g", min_ack_pending=2, expires_seconds=60)) == 1
 
 
 @pytest.mark.requirement("G-06")
@@ -70,7 +52,7 @@ async def test_either_of_the_two_is_enough_for_overflow_since_2_12(every_server:
     async with scene(every_server.url, fresh_name) as it:
         consumer = await it.create(**OVERFLOW)
         await it.fill(4)
-        assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
+        assert len(await consumer.fetch(1, group="g", expires_seconds=60)) == 1
         for options in ({"min_pending": 2, "min_ack_pending": 100}, {"min_pending": 100, "min_ack_pending": 1}):
             seconds = 5 if is_enough else 0.05
             received = await consumer.fetch(1, group="g", expires_seconds=seconds, **options)  # type: ignore[arg-type]
@@ -95,7 +77,7 @@ async def test_the_pinned_client_sends_its_id_with_every_later_pull(it: Scene) -
     async with it.watched_pulls() as pulls:
         consumer = await it.create(**PINNED)
         await it.fill(3)
-        pin_ids = [(await consumer.fetch(1, group="g", expires_seconds=5))[0].headers["Nats-Pin-Id"] for _ in range(3)]
+        pin_ids = [(await consumer.fetch(1, group="g", expires_seconds=60))[0].headers["Nats-Pin-Id"] for _ in range(3)]
         await until(lambda: len(pulls) == 3)
         (pin_id,) = set(pin_ids)
         assert [pull.pull.get("id", "") for pull in pulls] == ["", pin_id, pin_id]
@@ -104,16 +86,23 @@ async def test_the_pinned_client_sends_its_id_with_every_later_pull(it: Scene) -
 
 
 @pytest.mark.requirement("C-36")
-@pytest.mark.parametrize("headers", [{}, {"A": "b"}])
 @on_every_server
-async def test_the_line_with_the_pins_id_is_not_counted(it: Scene, headers: dict[str, str]) -> None:
-    consumer = await it.create(**PINNED)
-    await it.publish(b"1", b"2", b"3", b"4", headers=headers)
-    (message,) = await consumer.fetch(1, group="g", expires_seconds=5)
-    assert "Nats-Pin-Id" in message.headers
-    two = await consumer.fetch(group="g", max_bytes=2 * message.size_bytes + 10, expires_seconds=5)
-    assert len(two) == 2
-    (exact,) = await consumer.fetch(group="g", max_bytes=message.size_bytes, expires_seconds=5)
+async def test_line_with_the_pins_id_is_not_counted_but_a_publishers_headers_are(it: Scene) -> None:
+    """Naive: a line that looks like a pin's is not, and requests are taken to be open of which nothing is left."""
+    for number, headers in enumerate(({}, {"A": "b"})):
+        filters = {"filter_subject": f"{it.stream}.{number}"}
+        consumer = await it.create(f"pinned{number}", **PINNED, **filters)
+        await it.publish(b"1", b"2", b"3", b"4", subject=str(number), headers=headers)
+        (message,) = await consumer.fetch(1, group="g", expires_seconds=60)
+        assert "Nats-Pin-Id" in message.headers
+        two = await consumer.fetch(group="g", max_bytes=2 * message.size_bytes + 10, expires_seconds=60)
+        assert len(two) == 2
+        (exact,) = await consumer.fetch(group="g", max_bytes=message.size_bytes, expires_seconds=60)
+        assert exact.size_bytes == message.size_bytes
+    consumer = await it.create("plain", filter_subject=f"{it.stream}.plain")
+    await it.publish(b"1", b"2", b"3", subject="plain", headers={"Nats-Pin-Id": "OfSomeOtherConsumer"})
+    (message,) = await consumer.fetch(1, expires_seconds=60)
+    (exact,) = await consumer.fetch(max_bytes=message.size_bytes, expires_seconds=60)
     assert exact.size_bytes == message.size_bytes
 
 
@@ -145,20 +134,9 @@ async def test_a_pin_that_a_publisher_has_written_harms_no_reader(
                 lane.ack(block.replies)
         fetching = it.consumer("f")
         for first in (1, 6) if not serves_refused else ():
-            fetched = await fetching.fetch(5, expires_seconds=5, **group)  # type: ignore[arg-type]
+            fetched = await fetching.fetch(5, expires_seconds=60, **group)  # type: ignore[arg-type]
             assert [int(message.data) for message in fetched] == [*range(first, first + 5)]
         assert it.reports == []
-
-
-@pytest.mark.requirement("C-36")
-@on_every_server
-async def test_headers_that_a_publisher_has_written_are_counted(it: Scene) -> None:
-    """Naive: a line that looks like a pin's is not, and requests are taken to be open of which nothing is left."""
-    consumer = await it.create()
-    await it.publish(b"1", b"2", b"3", headers={"Nats-Pin-Id": "OfSomeOtherConsumer"})
-    (message,) = await consumer.fetch(1, expires_seconds=5)
-    (exact,) = await consumer.fetch(max_bytes=message.size_bytes, expires_seconds=5)
-    assert exact.size_bytes == message.size_bytes
 
 
 @pytest.mark.requirement("G-08", "G-10", "G-15")
@@ -190,10 +168,7 @@ async def test_a_lost_pin_is_forgotten_and_the_next_pull_follows_at_once(it: Sce
     told: list[str] = []
     seen: list[Message] = []
     async with consumer.consume(
-        seen.append,
-        group="g",
-        on_pinned=lambda _: told.append("pinned"),
-        on_unpinned=lambda: told.append("unpinned"),
+        seen.append, group="g", on_pinned=lambda _: told.append("pinned"), on_unpinned=lambda: told.append("unpinned")
     ):
         for _ in range(3):
             await it.publish(b"1")
@@ -206,25 +181,29 @@ async def test_a_lost_pin_is_forgotten_and_the_next_pull_follows_at_once(it: Sce
 
 @pytest.mark.requirement("G-09")
 @on_every_server
-async def test_a_fetch_with_an_old_pin_forgets_it_and_tries_again(it: Scene, fresh_name: str) -> None:
+async def test_fetch_with_an_old_pin_forgets_it_and_tries_again(it: Scene) -> None:
     consumer, other = await it.create(**PINNED), it.consumer()
     await it.fill(6)
-    assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
-    await it.js.consumers.unpin(fresh_name, "c", "g")
-    assert len(await other.fetch(1, group="g", expires_seconds=5)) == 1
-    assert await consumer.fetch(1, group="g", expires_seconds=0.1) == []  # it stands by
-    assert len(await other.fetch(1, group="g", expires_seconds=5)) == 1
-    await it.js.consumers.unpin(fresh_name, "c", "g")
-    assert len(await consumer.fetch(1, group="g", expires_seconds=5)) == 1
+    assert len(await consumer.fetch(1, group="g", expires_seconds=60)) == 1
+    await it.js.consumers.unpin(it.stream, "c", "g")
+    assert len(await other.fetch(1, group="g", expires_seconds=60)) == 1
+    in_reserve = asyncio.create_task(consumer.fetch(1, group="g", expires_seconds=60))
+    await it.until_waiting()
+    assert len(await other.fetch(1, group="g", expires_seconds=60)) == 1
+    assert not in_reserve.done()
+    await it.js.consumers.unpin(it.stream, "c", "g")
+    await it.publish(b"wakes the pull")
+    assert len(await in_reserve) == 1
 
 
 @pytest.mark.requirement("G-09", "G-10", "G-11", "G-12")
+@pytest.mark.full
 @on_newest_servers
-async def test_a_pin_whose_client_pulls_no_more_passes_to_who_stands_by(it: Scene) -> None:
+async def test_pin_of_a_client_that_stopped_pulling_passes_to_the_one_in_reserve(it: Scene) -> None:
     consumer, other = await it.create(**PINNED, priority_timeout=3 * SECOND), it.consumer()
     await it.fill(3)
-    (first,) = await consumer.fetch(1, group="g", expires_seconds=5)
-    (second,) = await other.fetch(1, group="g", expires_seconds=15)
+    (first,) = await consumer.fetch(1, group="g", expires_seconds=60)
+    (second,) = await other.fetch(1, group="g", expires_seconds=60)
     assert first.headers["Nats-Pin-Id"] != second.headers["Nats-Pin-Id"]
     assert await consumer.fetch(1, group="g", expires_seconds=0.05) == []
 
@@ -245,7 +224,7 @@ async def test_the_lowest_priority_number_is_served_first(it: Scene) -> None:
     consumer = await it.create(**PRIORITIZED)
     fetches = {}
     for waiting, priority in enumerate((5, 1, None), start=1):
-        fetches[priority] = asyncio.create_task(consumer.fetch(1, group="g", priority=priority, expires_seconds=5))
+        fetches[priority] = asyncio.create_task(consumer.fetch(1, group="g", priority=priority, expires_seconds=60))
         await it.until_waiting(waiting)
     for priority, number in ((None, 1), (1, 2), (5, 3)):
         await it.publish(b"%d" % number)

@@ -57,8 +57,8 @@ async def test_the_size_of_a_message_is_what_the_server_counts(it: Scene) -> Non
     for message in await consumer.fetch(3):
         message.nak()
         with pytest.raises(MessageTooLargeError):
-            await consumer.fetch(max_bytes=message.size_bytes - 1, expires_seconds=5)
-        (same,) = await consumer.fetch(max_bytes=message.size_bytes, expires_seconds=5)
+            await consumer.fetch(max_bytes=message.size_bytes - 1, expires_seconds=60)
+        (same,) = await consumer.fetch(max_bytes=message.size_bytes, expires_seconds=60)
         assert same.metadata.stream_sequence == message.metadata.stream_sequence
         await same.double_ack()
 

@@ -259,6 +259,7 @@ class TestMessages:
             message = await anext(subscription)
             message.ack()
             assert await message.double_ack() is False
+        async with orders.js.subscribe(orders.subject, config={"deliver_policy": "new"}) as subscription:
             orders.js.connection.publish(subscription.config["deliver_subject"], b"by hand")
             message = await anext(subscription)
             assert message.data == b"by hand"
