@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from penstock_jetstream.transport.connection import Connection
-from tests.jetstream.eventually import eventually
 from tests.testbed.nats.fixtures import StartNats, StartRelay
 from tests.testbed.nats.relay import Relay
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import eventually_async
 
 
 @dataclass
@@ -22,12 +22,8 @@ class Fragile:
 
     async def lose(self) -> None:
         """Cut the link once all that waits is sent. Call it while the server is frozen: then nobody answers before."""
-
-        async def sent() -> bool:
-            return not self.connection.pending_bytes
-
-        await asyncio.sleep(0)  # tasks that were just made begin
-        await eventually(sent, "everything sent")
+        await asyncio.sleep(0)  # calm: tasks that were just made begin
+        await eventually_async(lambda: not self.connection.pending_bytes, "everything sent")
         self._relay.cut()
 
 

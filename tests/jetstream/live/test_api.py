@@ -19,27 +19,30 @@ from penstock_jetstream.errors import (
 from penstock_jetstream.errors.listing import IncompleteListError
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.options import Options
-from tests.jetstream.eventually import eventually, reachable
+from tests.jetstream.eventually import reachable
 from tests.jetstream.losing import fragile
 from tests.jetstream.playing import TYPES, Played
 from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf, StartRelay
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.nats.shared import VARIANTS
+from tests.testbed.nats.shared import NEWEST, SharedServers
+from tests.testbed.waiting import eventually_async
+
+OLDER_LEVELS = [("2.11", 1), ("2.12", 3), ("2.14", 4)]
 
 
 @pytest.mark.requirement("X-08")
-@pytest.mark.parametrize(("variant", "level"), [("2.11", 1), ("2.12", 3), ("2.14", 4), ("2.15", 5)])
-async def test_each_server_tells_its_api_level(request: pytest.FixtureRequest, variant: str, level: int) -> None:
-    assert variant in VARIANTS
-    server: NatsServer = request.getfixturevalue("shared_servers").get(variant)
-    async with Connection(server.url) as connection:
-        assert (await JetStream(connection).account()).api_level == level
-
-
-async def test_an_account_tells_what_it_uses_and_may_use(jetstream: JetStream, fresh_name: str) -> None:
-    before = await jetstream.account()
-    await jetstream.streams.create({"name": fresh_name})
-    after = await jetstream.account()
+@pytest.mark.parametrize(
+    ("variant", "level"), [(NEWEST, 5), *(pytest.param(*each, marks=pytest.mark.full) for each in OLDER_LEVELS)]
+)
+async def test_account_has_the_servers_api_level_and_what_it_uses(
+    shared_servers: SharedServers, variant: str, level: int, fresh_name: str
+) -> None:
+    async with Connection(shared_servers.get(variant).url) as connection:
+        jetstream = JetStream(connection)
+        before = await jetstream.account()
+        await jetstream.streams.create({"name": fresh_name})
+        after = await jetstream.account()
+    assert after.api_level == level
     assert after.streams == before.streams + 1
     assert (after.max_streams, after.requires_max_bytes, after.domain) == (-1, False, None)
 
@@ -77,25 +80,25 @@ async def test_a_domain_is_reached_over_a_leaf_by_its_prefix(start_nats_leaf: St
         assert (await leaf.streams.info("LEAF")).domain == "leaf"
 
 
-async def test_a_domain_that_cannot_be_reached_is_told_at_once(jetstream: JetStream) -> None:
-    with pytest.raises(NoRespondersError, match=r"nobody answers on \$JS\.moon\.API.*no server of the domain"):
-        await JetStream(jetstream.connection, domain="moon").streams.info("ORDERS")
-
-
-async def test_a_server_without_jetstream_is_told_at_once(start_nats: StartNats) -> None:
+async def test_unreachable_domain_server_without_jetstream_and_closed_connection_are_errors_at_once(
+    start_nats: StartNats, server: NatsServer
+) -> None:
+    async with Connection(server.url) as connection:
+        with pytest.raises(NoRespondersError, match=r"nobody answers on \$JS\.moon\.API.*no server of the domain"):
+            await JetStream(connection, domain="moon").streams.info("ORDERS")
+    with pytest.raises(ClosedError):
+        await JetStream(connection).streams.info("ORDERS")
     accounts = {"accounts": {"PLAIN": {"users": [{"user": "u", "password": "p"}]}}, "no_auth_user": "u"}
     async with Connection(start_nats(extra=accounts).url) as connection:
         with pytest.raises((NoRespondersError, ApiError), match="not enabled for"):
             await JetStream(connection).streams.info("ORDERS")
 
 
-@pytest.mark.parametrize("nonsense", [b"", b"{", b"null", b"[]", b"\x00\xff", b'{"type": 7}', b'{"type": "x"}'])
-async def test_nonsense_is_a_protocol_error_and_harms_nothing(
-    jetstream: JetStream, fresh_name: str, nonsense: bytes
-) -> None:
-    played = Played(jetstream.connection, fresh_name, [nonsense])
-    with pytest.raises(ProtocolError, match="ORDERS was to be described"):
-        await played.jetstream.streams.info("ORDERS")
+async def test_nonsense_is_a_protocol_error_and_harms_nothing(jetstream: JetStream, fresh_name: str) -> None:
+    for number, nonsense in enumerate((b"", b"{", b"null", b"[]", b"\x00\xff", b'{"type": 7}', b'{"type": "x"}')):
+        played = Played(jetstream.connection, f"{fresh_name}-{number}", [nonsense])
+        with pytest.raises(ProtocolError, match="ORDERS was to be described"):
+            await played.jetstream.streams.info("ORDERS")
     with pytest.raises(MissingError):
         await jetstream.streams.info("ORDERS")
 
@@ -135,14 +138,6 @@ async def test_what_changes_nothing_is_asked_again_over_the_next_link_and_what_d
         assert (await reading).name == "ORDERS"
 
 
-async def test_a_closed_connection_is_told_as_such(server: NatsServer) -> None:
-    connection = Connection(server.url)
-    await connection.open()
-    await connection.close()
-    with pytest.raises(ClosedError):
-        await JetStream(connection).streams.info("ORDERS")
-
-
 async def test_a_full_buffer_is_told_at_once_and_does_not_stop_the_event_loop(server: NatsServer) -> None:
     """The naive way is to try again as after a lost link: for ever, and without a pause."""
     async with Connection(server.url, options=Options(max_pending_bytes=1000)) as connection:
@@ -157,12 +152,8 @@ async def test_without_a_link_it_is_said_that_nothing_was_done(start_nats: Start
     async with Connection(server.url) as connection:
         jetstream = JetStream(connection, timeout_seconds=0.1)
         server.kill()
-        await eventually(lambda: is_down(connection), "the link lost")
+        await eventually_async(lambda: not connection.is_connected, "the link lost")
         with pytest.raises(RequestTimeoutError, match=r"no link .* stream ORDERS was to be deleted: nothing was sent"):
             await jetstream.streams.delete("ORDERS")
         with pytest.raises(RequestTimeoutError, match=r"no link .* a message on orders\.eu: nothing was sent"):
             await jetstream.publish("orders.eu")
-
-
-async def is_down(connection: Connection) -> bool:
-    return not connection.is_connected

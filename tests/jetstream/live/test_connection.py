@@ -36,15 +36,17 @@ def loop_problems() -> list[dict[str, Any]]:
     return problems
 
 
-async def test_what_is_published_is_heard_in_its_order(connection: Connection, fresh_name: str) -> None:
+async def test_subscriptions_made_before_opening_get_messages_in_order(server: NatsServer, fresh_name: str) -> None:
+    connection = Connection(server.url)
     heard = Heard()
     connection.subscribe(f"{fresh_name}.*", heard)
-    connection.publish(f"{fresh_name}.a", b"1", reply="answer.here", headers={"Colour": ["red", "blue"]})
-    connection.publish(f"{fresh_name}.b", b"2")
-    await heard.have(2)
-    name = fresh_name.encode()
-    header = b"NATS/1.0\r\nColour: red\r\nColour: blue\r\n\r\n"
-    assert heard.messages == [(name + b".a", b"answer.here", header, b"1"), (name + b".b", b"", b"", b"2")]
+    async with connection:
+        connection.publish(f"{fresh_name}.a", b"1", reply="answer.here", headers={"Colour": ["red", "blue"]})
+        connection.publish(f"{fresh_name}.b", b"2")
+        await heard.have(2)
+        name = fresh_name.encode()
+        header = b"NATS/1.0\r\nColour: red\r\nColour: blue\r\n\r\n"
+        assert heard.messages == [(name + b".a", b"answer.here", header, b"1"), (name + b".b", b"", b"", b"2")]
 
 
 async def test_requests_at_once_each_get_their_own_answer(connection: Connection, fresh_name: str) -> None:
@@ -175,21 +177,18 @@ async def test_other_bad_input_is_refused_before_it_is_sent(connection: Connecti
     assert not events.all
 
 
-async def test_what_is_just_allowed_is_taken_by_the_server(connection: Connection, fresh_name: str) -> None:
+async def test_server_takes_messages_that_are_just_allowed_and_larger_ones_are_refused_with_both_sizes(
+    connection: Connection, fresh_name: str
+) -> None:
     heard = Heard()
     longest = f"{fresh_name}.{'x' * (2000 - len(fresh_name) - 1)}"
     connection.subscribe(f"{fresh_name}.>", heard)
-    largest = b"x" * connection.server.max_payload_bytes
-    connection.publish(longest, largest, reply=longest)
+    limit = connection.server.max_payload_bytes
+    with pytest.raises(UsageError, match=f"A message of {limit + 1} bytes is larger than the {limit} that server"):
+        connection.publish("a", bytes(limit + 1))
+    connection.publish(longest, bytes(limit), reply=longest)
     connection.publish(f"{fresh_name}.a*b.ü.{'y' * 100}", b"2")
-    assert await heard.have(2) == [largest, b"2"]
-
-
-async def test_a_message_that_is_too_large_is_told_both_sizes(start_nats: StartNats) -> None:
-    server = start_nats(max_payload_bytes=1000)
-    async with Connection(server.url) as connection:
-        with pytest.raises(UsageError, match="A message of 1001 bytes is larger than the 1000 that server nats takes"):
-            connection.publish("a", b"x" * 1001)
+    assert await heard.have(2) == [bytes(limit), b"2"]
 
 
 async def test_what_the_server_does_not_permit_is_reported_and_the_link_goes_on(start_nats: StartNats) -> None:
@@ -250,17 +249,6 @@ async def test_closing_or_never_opening_ends_requests_with_an_error(server: Nats
     with pytest.raises(LinkError, match="whether it did what was asked is not known"):
         await asking
     await Connection().close()
-
-
-async def test_subscriptions_made_before_opening_are_alive_with_the_first_link(
-    server: NatsServer, fresh_name: str
-) -> None:
-    connection = Connection(server.url)
-    heard = Heard()
-    connection.subscribe(fresh_name, heard)
-    async with connection:
-        connection.publish(fresh_name, b"1")
-        assert await heard.have(1) == [b"1"]
 
 
 async def test_reading_pauses_and_nothing_is_dropped(

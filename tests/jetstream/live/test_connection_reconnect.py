@@ -28,7 +28,7 @@ async def works(connection: Connection, subject: str = "echo") -> bool:
     return (await connection.request(subject, b"hello")).payload == b"hello"
 
 
-@pytest.mark.parametrize("end", ["kill", "terminate"])
+@pytest.mark.parametrize("end", ["kill", pytest.param("terminate", marks=pytest.mark.full)])
 async def test_requests_go_on_after_a_restart_of_the_server(nats_server: NatsServer, end: str) -> None:
     async with Connection(nats_server.url, options=QUICK) as connection:
         events = Events(connection)
@@ -72,14 +72,19 @@ async def test_subscriptions_outlive_links_and_what_was_published_without_one_le
         assert not limited.is_active
 
 
-async def test_connected_is_told_when_subscriptions_are_alive(nats_server: NatsServer) -> None:
-    connection = Connection(nats_server.url, options=QUICK)
-    heard = Heard()
+async def test_connected_is_reported_when_subscriptions_are_alive_after_any_number_of_attempts(
+    nats_server: NatsServer,
+) -> None:
+    hasty = replace(QUICK, first_backoff_seconds=0.001, most_backoff_seconds=0.001)
+    connection = Connection(nats_server.url, options=hasty)
+    heard, events = Heard(), Events(connection)
     connection.listen(lambda event: connection.publish("a", b"now") if isinstance(event, Connected) else None)
     connection.subscribe("a", heard)
     async with connection:
         await heard.have(1)
-        await asyncio.to_thread(nats_server.restart)
+        nats_server.kill()
+        await events.have(Failed, 200)
+        await asyncio.to_thread(nats_server.start)
         assert await heard.have(2) == [b"now", b"now"]
 
 
@@ -164,16 +169,6 @@ async def without_link(server: NatsServer, options: Options) -> tuple[Connection
     return connection, events
 
 
-async def test_it_never_gives_up(nats_server: NatsServer) -> None:
-    hasty = replace(QUICK, first_backoff_seconds=0.001, most_backoff_seconds=0.001)
-    async with Connection(nats_server.url, options=hasty) as connection:
-        events = Events(connection)
-        nats_server.kill()
-        await events.have(Failed, 200)
-        await asyncio.to_thread(nats_server.start)
-        await events.have(Connected)
-
-
 @pytest.mark.parametrize("is_publishing", [False, pytest.param(True, marks=pytest.mark.full)])
 async def test_half_open_link_is_noticed_and_replaced(
     server: NatsServer, start_relay: StartRelay, *, is_publishing: bool
@@ -239,15 +234,21 @@ async def test_a_server_whose_connections_are_all_taken_is_tried_until_one_is_fr
     await waiting.close()
 
 
-async def test_opening_may_wait_for_a_server_that_starts_later(nats_server: NatsServer) -> None:
+async def test_opening_may_wait_for_a_server_and_closing_interrupts_it(nats_server: NatsServer) -> None:
     nats_server.kill()
-    connection = Connection(nats_server.url, wait_for_server=True, options=QUICK)
-    events = Events(connection)
-    opening = asyncio.create_task(connection.open())
-    await events.have(Failed, 2)
-    await asyncio.to_thread(nats_server.start)
-    await opening
-    await connection.close()
+    for is_closed in (True, False):
+        connection = Connection(nats_server.url, wait_for_server=True, options=QUICK)
+        events = Events(connection)
+        opening = asyncio.create_task(connection.open())
+        await events.have(Failed, 2)
+        if is_closed:
+            await connection.close()
+            with pytest.raises(ClosedError, match="closed while it was being opened"):
+                await opening
+            continue
+        await asyncio.to_thread(nats_server.start)
+        await opening
+        await connection.close()
 
 
 async def test_opening_says_what_each_server_said(start_nats: StartNats) -> None:
@@ -277,17 +278,6 @@ async def test_opening_can_be_interrupted(nats_server: NatsServer, start_relay: 
     with pytest.raises(asyncio.CancelledError):
         await opening
     assert asyncio.all_tasks() == {asyncio.current_task()}
-
-
-async def test_closing_interrupts_opening(nats_server: NatsServer) -> None:
-    nats_server.kill()
-    connection = Connection(nats_server.url, wait_for_server=True, options=QUICK)
-    events = Events(connection)
-    opening = asyncio.create_task(connection.open())
-    await events.have(Failed)
-    await connection.close()
-    with pytest.raises(ClosedError, match="closed while it was being opened"):
-        await opening
 
 
 async def test_closing_works_at_any_moment(server: NatsServer) -> None:

@@ -24,15 +24,35 @@ from tests.testbed.nats.server import NatsServer
 
 @pytest.mark.requirement("C-41", "C-44", "C-55")
 @on_newest_servers
-async def test_a_missing_consumer_is_reported_with_pauses_and_read_when_it_is_made(it: Scene) -> None:
-    """Naive: 503 ends it silently, or is asked again in a hot loop."""
+async def test_missing_consumer_is_reported_with_pauses_and_read_when_it_is_made(it: Scene) -> None:
+    """Naive: 503 ends it silently, or is asked again in a hot loop; a callback that fails keeps the next pull away."""
+    failures: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+
+    def fail(error: JetStreamError) -> None:
+        raise LookupError(error.sentence)
+
     await it.fill(1)
-    async with it.consumer().consume() as messages:
-        await until(lambda: it.reports)
+    async with it.consumer().consume() as messages, it.consumer().consume(on_report=fail) as failing:
+        await until(lambda: it.reports and failures)
         await it.create()
-        assert int((await anext(aiter(messages))).data) == 1
+        first = asyncio.ensure_future(anext(aiter(messages)))
+        other = asyncio.ensure_future(anext(aiter(failing)))
+        done, _ = await asyncio.wait((first, other), return_when=asyncio.FIRST_COMPLETED)
+        assert [int(each.result().data) for each in done] == [1]
+        for each in {first, other} - done:
+            await it.publish(b"2")
+            assert int((await each).data) == 2
     assert {type(report) for report in it.reports} == {NoLeaderOrMissingError}
-    assert len(it.reports) <= 2
+    assert len(it.reports) <= 3
+    assert isinstance(failures[0]["exception"], LookupError)
+
+
+async def test_reports_without_a_callback_are_logged(it: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    async with it.js.consumer(it.stream, "missing").consume():
+        await until(lambda: caplog.records)
+    assert caplog.records[0].name == "penstock_jetstream"
+    assert f"Nobody answers for consumer missing of stream {it.stream}" in caplog.messages[0]
 
 
 @pytest.mark.requirement("C-41", "C-44")
@@ -101,7 +121,7 @@ async def test_waiting_pulls_do_not_pile_up(it: Scene) -> None:
     """
     consumer = await it.create()
     waiting = []
-    async with consumer.consume(max_messages=10, expires_seconds=1.0, idle_heartbeat_seconds=0.5) as messages:
+    async with consumer.consume(max_messages=10, expires_seconds=5, idle_heartbeat_seconds=2.5) as messages:
         for number in range(1, 31):
             await it.publish(b"%d" % number)
             await read(messages, set(), 1)
@@ -144,47 +164,19 @@ async def test_a_reset_under_load_is_no_error(it: Scene, fresh_name: str) -> Non
 # Users who may not, and callbacks that fail
 
 
-@pytest.mark.parametrize(
-    "forbidden",
-    [{"publish": {"deny": "$JS.API.CONSUMER.MSG.NEXT.>"}}, {"subscribe": {"deny": "_INBOX.*.*"}}],
-    ids=["pulls", "inboxes"],
-)
-async def test_a_user_who_may_not_pull_is_told_so_at_once(start_nats: StartNats, forbidden: dict[str, Any]) -> None:
-    """Naive: the server says so on the connection, where nobody connects it with the pull that is waited for."""
-    users = [{"user": "me", "password": "secret", "permissions": forbidden}, {"user": "other", "password": "secret"}]
-    server = start_nats(extra={"authorization": {"users": users}})
-    async with Connection(server.url, auth=UserPassword("me", "secret")) as connection:
-        consumer = JetStream(connection).consumer("S", "c")
-        with pytest.raises(AuthenticationError, match="does not let this user pull from consumer c of stream S"):
-            await consumer.fetch(1, expires_seconds=60)
-        async with consumer.consume() as messages:
-            with pytest.raises(AuthenticationError, match="Allow it to publish to"):
-                await anext(aiter(messages))
-
-
-async def test_a_report_callback_that_fails_does_not_keep_pulls_from_being_made(
-    server: NatsServer, fresh_name: str
-) -> None:
-    """Naive: its exception comes up where the next pull was about to be made."""
-    failures: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
-
-    def fail(error: JetStreamError) -> None:
-        raise LookupError(error.sentence)
-
-    async with scene(server.url, fresh_name) as it:
-        await it.fill(1)
-        async with it.consumer().consume(on_report=fail) as messages:
-            await until(lambda: failures)
-            await it.create()
-            await anext(aiter(messages))
-    assert isinstance(failures[0]["exception"], LookupError)
-
-
-async def test_reports_that_nobody_asked_for_are_logged(
-    it: Scene, fresh_name: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with it.js.consumer(fresh_name, "missing").consume():
-        await until(lambda: caplog.records)
-    assert caplog.records[0].name == "penstock_jetstream"
-    assert f"Nobody answers for consumer missing of stream {fresh_name}" in caplog.messages[0]
+async def test_user_who_may_not_pull_gets_an_error_at_once(start_nats: StartNats) -> None:
+    """Naive: the server says so on the connection, apart from the pull that is waited for."""
+    denied: dict[str, dict[str, Any]] = {
+        "pulls": {"publish": {"deny": "$JS.API.CONSUMER.MSG.NEXT.>"}},
+        "inboxes": {"subscribe": {"deny": "_INBOX.*.*"}},
+    }
+    users = [{"user": user, "password": "secret", "permissions": denied[user]} for user in denied]
+    server = start_nats(extra={"authorization": {"users": [*users, {"user": "other", "password": "secret"}]}})
+    for user in denied:
+        async with Connection(server.url, auth=UserPassword(user, "secret")) as connection:
+            consumer = JetStream(connection).consumer("S", "c")
+            with pytest.raises(AuthenticationError, match="does not let this user pull from consumer c of stream S"):
+                await consumer.fetch(1, expires_seconds=60)
+            async with consumer.consume() as messages:
+                with pytest.raises(AuthenticationError, match="Allow it to publish to"):
+                    await anext(aiter(messages))

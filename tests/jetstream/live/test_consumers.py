@@ -200,9 +200,8 @@ async def test_reset_to_a_sequence_must_fit_where_the_consumer_began(
 ) -> None:
     name, consumers = await stream(jetstream, fresh_name, messages=4), jetstream.consumers
     third = {"deliver_policy": "by_start_sequence", "opt_start_seq": 3}
-    for number, (policy, sequence, err_code) in enumerate(
-        (({"deliver_policy": "new"}, 2, 10204), (third, 2, 10204), (third, 4, None))
-    ):
+    cases: list[tuple[dict[str, Any], int, int | None]] = [(third, 2, 10204), (third, 4, None)]
+    for number, (policy, sequence, err_code) in enumerate([({"deliver_policy": "new"}, 2, 10204), *cases]):
         with subtests.test(str(policy), sequence=sequence):
             etl = f"etl{number}"
             await consumers.create(name, {**ETL, "durable_name": etl, **policy})

@@ -7,8 +7,6 @@ import re
 import types
 from collections.abc import Iterator
 
-import pytest
-
 import penstock_jetstream
 from penstock_jetstream.client.consumers import Consumers
 from penstock_jetstream.client.direct import Direct
@@ -52,30 +50,17 @@ async def test_every_example_of_the_page_runs_and_prints_what_it_says(nats_serve
             await connection.close()
 
 
-def test_every_public_name_stands_in_an_example() -> None:
-    shown = {
-        node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else node.name
-        for _, source in examples()
-        for node in ast.walk(
-            compile(source, PAGE.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST)
-        )
-        if isinstance(node, ast.Name | ast.Attribute | ast.alias)
-    }
+def test_every_public_name_is_in_an_example() -> None:
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST
+    nodes = [node for _, source in examples() for node in ast.walk(compile(source, PAGE.name, "exec", flags=flags))]
+    shown = {node.id for node in nodes if isinstance(node, ast.Name)}
+    shown |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    shown |= {node.name for node in nodes if isinstance(node, ast.alias)}
     assert not set(penstock_jetstream.__all__) - shown
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        *(
-            penstock_jetstream.JetStream,
-            penstock_jetstream.Bucket,
-            penstock_jetstream.Consumer,
-            penstock_jetstream.Message,
-        ),
-        *(Streams, Consumers, Direct, KeyValue, Watch),
-    ],
-)
-def test_every_operation_is_on_the_page(kind: type) -> None:
-    operations = {name for name, member in vars(kind).items() if callable(member) and not name.startswith("_")}
-    assert not operations - set(re.findall(r"\w+", PAGE.read_text()))
+def test_every_operation_is_on_the_page() -> None:
+    top = (penstock_jetstream.JetStream, penstock_jetstream.Bucket, penstock_jetstream.Consumer)
+    for kind in (*top, penstock_jetstream.Message, Streams, Consumers, Direct, KeyValue, Watch):
+        operations = {name for name, member in vars(kind).items() if callable(member) and not name.startswith("_")}
+        assert not operations - set(re.findall(r"\w+", PAGE.read_text())), kind

@@ -146,11 +146,11 @@ async def test_a_long_fetch_has_heartbeats(it: Scene) -> None:
 @on_every_server
 async def test_what_the_consumer_does_not_allow_is_an_error_and_not_an_empty_answer(it: Scene) -> None:
     """Naive: 409 taken for temporary makes fetch(10) from a consumer with max_batch 2 return nothing, for ever."""
-    consumer = await it.create(max_batch=2, max_bytes=500, max_expires=5 * SECOND)
+    consumer = await it.create(max_batch=2, max_bytes=500, max_expires=60 * SECOND)
     await it.fill(3)
-    for options in ({"max_messages": 10}, {"max_messages": 1, "expires_seconds": 6.0}, {"max_bytes": 501}):
+    for options in ({"max_messages": 10}, {"max_messages": 1, "expires_seconds": 61.0}, {"max_bytes": 501}):
         with pytest.raises(RequestRefusedError, match="Exceeded MaxRequest"):
-            await consumer.fetch(**{"expires_seconds": 5.0, **options})  # type: ignore[arg-type]
+            await consumer.fetch(**{"expires_seconds": 60.0, **options})  # type: ignore[arg-type]
     assert len(await consumer.fetch(2, expires_seconds=60)) == 2
 
 

@@ -59,7 +59,8 @@ async def test_expectation_that_does_not_hold_is_a_conflict(
                 await every_jetstream.publish(f"{name}.a", **options)
             assert (await every_jetstream.streams.info(name)).state.messages == 1
     met: PublishOptions = {"expected_last_subject_sequence": 0, "expected_last_message_id": "7"}
-    ack = await every_jetstream.publish(f"{name}.b", expected_stream=name, expected_last_sequence=1, **met)
+    met |= {"expected_stream": name, "expected_last_sequence": 1}
+    ack = await every_jetstream.publish(f"{name}.b", **met)
     assert ack.sequence == 2
     of_others: PublishOptions = {"expected_last_subject_sequence": 2, "expected_last_subject": f"{name}.*"}
     assert (await every_jetstream.publish(f"{name}.c", **of_others)).sequence == 3

@@ -112,12 +112,15 @@ class TestOnEveryServer:
         assert await every_orders.consumers() == []
 
     @pytest.mark.requirement("S-05", "S-12")
-    async def test_a_consumer_that_was_there_is_bound_and_stays(self, every_orders: Orders) -> None:
+    async def test_existing_consumer_is_bound_and_stays(self, every_orders: Orders) -> None:
         await every_orders.make_push_consumer()
         await every_orders.publish(b"1")
         async with every_orders.js.subscribe(stream=every_orders.stream, bind="etl") as subscription:
             assert await take(subscription, 1) == [b"1"]
-        assert await every_orders.consumers() == ["etl"]
+        await every_orders.js.consumers.create(every_orders.stream, {"durable_name": "pulled"})
+        async with every_orders.js.subscribe_pull(stream=every_orders.stream, bind="pulled") as consumer:
+            assert consumer.name == "pulled"
+        assert await every_orders.consumers() == ["etl", "pulled"]
 
     @pytest.mark.requirement("S-06", "S-07", "S-13")
     async def test_members_of_a_queue_that_begin_at_once_share_one_durable(self, every_orders: Orders) -> None:
@@ -141,12 +144,14 @@ class TestOnEveryServer:
         assert await every_orders.consumers() == []
 
     @pytest.mark.requirement("S-07", "S-13")
-    async def test_of_two_that_begin_at_once_alone_only_one_gets_the_durable(self, every_orders: Orders) -> None:
+    async def test_of_two_subscribers_without_a_queue_only_one_gets_the_durable(self, every_orders: Orders) -> None:
         subscriptions = [every_orders.js.subscribe(every_orders.subject, durable="etl") for _ in range(2)]
         outcomes = await asyncio.gather(*(each.__aenter__() for each in subscriptions), return_exceptions=True)
         (winner,) = [each for each in outcomes if isinstance(each, Pushing)]
         (refused,) = [each for each in outcomes if not isinstance(each, Pushing)]
         assert isinstance(refused, DuplicateSubscriptionError)
+        with pytest.raises(DuplicateSubscriptionError, match="has a subscriber already"):
+            await every_orders.js.subscribe(every_orders.subject, durable="etl").__aenter__()
         await every_orders.publish(b"1")
         assert await take(winner, 1) == [b"1"]
         await winner.__aexit__(None, None, None)
@@ -241,13 +246,6 @@ class TestWhatCannotBe:
                     await orders.js.subscribe(**{**wanted, "stream": orders.stream, "durable": name}).__aenter__()
                 assert words in str(caught.value)
                 assert (await orders.js.consumers.info(orders.stream, name)).config == before
-
-    @pytest.mark.requirement("S-07")
-    async def test_a_consumer_that_has_a_subscriber_is_refused_to_a_second_one(self, every_orders: Orders) -> None:
-        async with every_orders.js.subscribe(every_orders.subject, durable="etl"):
-            with pytest.raises(DuplicateSubscriptionError, match="has a subscriber already"):
-                await every_orders.js.subscribe(every_orders.subject, durable="etl").__aenter__()
-            assert await every_orders.consumers() == ["etl"]
 
 
 class TestMessages:
@@ -493,13 +491,6 @@ class TestPulling:
             assert [message.data for message in await consumer.fetch(2)] == [b"1", b"2"]
             assert await every_orders.consumers() == ["etl"]
         assert await every_orders.consumers() == []
-
-    @pytest.mark.requirement("S-05", "S-12")
-    async def test_a_consumer_that_was_there_is_bound_and_stays(self, orders: Orders) -> None:
-        await orders.js.consumers.create(orders.stream, {"durable_name": "etl", "ack_policy": "explicit"})
-        async with orders.js.subscribe_pull(stream=orders.stream, bind="etl") as consumer:
-            assert consumer.name == "etl"
-        assert await orders.consumers() == ["etl"]
 
     @pytest.mark.requirement("S-03", "S-09")
     async def test_pull_subscription_needs_acks_and_a_consumer_that_does_not_push(self, orders: Orders) -> None:

@@ -4,6 +4,7 @@ test_config_fields and test_config_refusals have each field of a configuration.
 """
 
 import json
+from typing import Any
 
 import pytest
 
@@ -77,16 +78,15 @@ async def test_reset_goes_no_further_back_than_the_deliver_policy_does(
 ) -> None:
     await ready(raw, fresh_name, b"1", b"2", b"3")
     by_sequence = {"deliver_policy": "by_start_sequence", "opt_start_seq": 2}
-    for number, (policy, asked, err_code) in enumerate(
-        (
-            ({"deliver_policy": "all"}, 1, None),
-            (by_sequence, 2, None),
-            (by_sequence, 1, 10204),
-            ({"deliver_policy": "new"}, 1, 10204),
-            ({"deliver_policy": "last"}, 1, 10204),
-            ({"deliver_policy": "new"}, 0, None),
-        )
-    ):
+    cases: list[tuple[dict[str, Any], int, int | None]] = [
+        ({"deliver_policy": "all"}, 1, None),
+        (by_sequence, 2, None),
+        (by_sequence, 1, 10204),
+        ({"deliver_policy": "new"}, 1, 10204),
+        ({"deliver_policy": "last"}, 1, 10204),
+        ({"deliver_policy": "new"}, 0, None),
+    ]
+    for number, (policy, asked, err_code) in enumerate(cases):
         of = f"{fresh_name}.{number}"
         await raw.make_consumer(of, **policy)
         with subtests.test(str(policy), asked=asked):

@@ -58,7 +58,7 @@ async def test_information_on_a_consumer_comes_from_its_leader_whichever_node_is
                 leader = cluster.consumer_leader(fresh_name, f"{fresh_name}c")
                 info, known = await raw.consumer(of), consumer_of(node, f"{fresh_name}c")["num_pending"]
                 assert info["num_pending"] == 15 or info["cluster"]["leader"] != leader.name
-                return info["cluster"]["leader"] == leader.name and known == (15 if node is leader else 0)
+                return bool(info["cluster"]["leader"] == leader.name and known == (15 if node is leader else 0))
 
             await eventually(is_of_the_leader, f"{node.name} passes on what the leader says, and knows less by itself")
 

@@ -39,7 +39,7 @@ async def test_ack_wait_of_every_delivered_message_runs_while_its_reader_is_busy
     of = await ready(raw, fresh_name, b"1", b"2", ack_wait=ACK_WAIT)
     await raw.take(of, 2)  # the second waits here, unread, and its time runs
     pull = await raw.pull(of, batch=100)
-    redelivered = set()
+    redelivered: set[int] = set()
     while redelivered != {1, 2}:
         message = await pull.message()
         if deliveries(message) > 1:

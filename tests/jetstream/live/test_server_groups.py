@@ -1,6 +1,7 @@
 """How servers treat priority groups, without our client library: what they accept, whom they serve, and pins."""
 
 import json
+from typing import Any
 
 import pytest
 from nats.aio.msg import Msg
@@ -25,7 +26,8 @@ async def test_policy_needs_a_group_and_since_2_12_a_group_or_timeout_needs_a_po
     await raw.make_stream(fresh_name)
     assert await raw.refused_consumer(f"{fresh_name}.c", priority_policy="overflow") == 10159
     assert await raw.refused_consumer(f"{fresh_name}.c", deliver_subject="deliver", **OVERFLOW) == 10178
-    lacking = ({"priority_groups": ["g"]}, 10196), ({"priority_timeout": 1_000 * MILLISECOND}, 10197)
+    group, timeout = {"priority_groups": ["g"]}, {"priority_timeout": 1_000 * MILLISECOND}
+    lacking: list[tuple[dict[str, Any], int]] = [(group, 10196), (timeout, 10197)]
     for number, (config, err_code) in enumerate(lacking):
         if raw.version >= (2, 12):
             assert await raw.refused_consumer(f"{fresh_name}.{number}", **config) == err_code

@@ -34,45 +34,27 @@ async def filled(jetstream: JetStream, name: str, *subjects: str) -> None:
         await jetstream.publish(f"{name}.{subject}", str(number).encode())
 
 
-async def test_a_stream_is_made_looked_at_and_deleted(every_jetstream: JetStream, fresh_name: str) -> None:
+async def test_stream_is_created_read_changed_and_deleted(every_jetstream: JetStream, fresh_name: str) -> None:
     streams = every_jetstream.streams
-    made = await streams.create(config(fresh_name, max_msgs=5))
+    with pytest.raises(MissingError):
+        await streams.update(config(fresh_name))
+    made = await streams.create(config(fresh_name, max_msgs=5, metadata={"owner": "me"}))
     assert (made.name, made.config["max_msgs"], made.state.messages) == (fresh_name, 5, 0)
     found = await streams.info(fresh_name)
     assert found.created == made.created
     assert found.created is not None
     assert found.config == made.config
+    await streams.create(config(fresh_name, max_msgs=5, metadata={"owner": "me"}))
+    with pytest.raises(ConflictError, match="10058"):
+        await streams.create(config(fresh_name, max_msgs=6))
+    info = await streams.modify(fresh_name, lambda now: now | {"description": "orders of the shop"})
+    assert info.config == {**made.config, "description": "orders of the shop"}
+    info = await streams.create_or_update(config(fresh_name, max_bytes=1000))
+    assert (info.config["max_msgs"], info.config["max_bytes"]) == (-1, 1000)
     await streams.delete(fresh_name)
     with pytest.raises(MissingError, match=f"Stream {fresh_name} could not be described"):
         await streams.info(fresh_name)
-
-
-async def test_creating_again_is_done_if_it_is_equal_and_a_conflict_if_not(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
-    streams = every_jetstream.streams
-    await streams.create(config(fresh_name))
-    await streams.create(config(fresh_name))
-    with pytest.raises(ConflictError, match="10058"):
-        await streams.create(config(fresh_name, max_msgs=5))
-
-
-async def test_an_update_says_all_and_create_or_update_works_from_nothing(
-    jetstream: JetStream, fresh_name: str
-) -> None:
-    streams = jetstream.streams
-    with pytest.raises(MissingError):
-        await streams.update(config(fresh_name))
-    await streams.create_or_update(config(fresh_name, max_msgs=5))
-    info = await streams.create_or_update(config(fresh_name, max_bytes=1000))
-    assert (info.config["max_msgs"], info.config["max_bytes"]) == (-1, 1000)
-
-
-async def test_modify_changes_what_it_is_told_and_keeps_the_rest(every_jetstream: JetStream, fresh_name: str) -> None:
-    streams = every_jetstream.streams
-    before = await streams.create(config(fresh_name, max_msgs=5, metadata={"owner": "me"}))
-    info = await streams.modify(fresh_name, lambda now: now | {"description": "orders of the shop"})
-    assert info.config == {**before.config, "description": "orders of the shop"}
+    await streams.create_or_update(config(fresh_name))
 
 
 async def test_modify_writes_nothing_where_nothing_changes(jetstream: JetStream, fresh_name: str) -> None:
@@ -82,14 +64,14 @@ async def test_modify_writes_nothing_where_nothing_changes(jetstream: JetStream,
     assert (await jetstream.account()).raw["api"]["total"] == errors_of_update + 2  # an info, and the account itself
 
 
-@pytest.mark.requirement("X-09")
-async def test_an_unknown_field_is_the_servers_refusal_and_harms_nothing(jetstream: JetStream, fresh_name: str) -> None:
+@pytest.mark.requirement("X-09", "X-18")
+async def test_bad_names_unknown_fields_and_pedantically_what_needs_correction_are_refused(
+    jetstream: JetStream, fresh_name: str
+) -> None:
+    with pytest.raises(UsageError, match=r"contains '\.'"):
+        await jetstream.streams.info("a.b")
     with pytest.raises(PermanentError, match="unknown field"):
         await jetstream.streams.create(config(fresh_name, of_the_future=1))
-    await jetstream.streams.create(config(fresh_name))
-
-
-async def test_a_pedantic_server_refuses_what_it_would_have_to_correct(jetstream: JetStream, fresh_name: str) -> None:
     wrong = config(fresh_name, max_age=10**9, duplicate_window=0, max_msgs_per_subject=0)
     with pytest.raises(ApiError) as refused:
         await jetstream.streams.create(wrong, pedantic=True)
@@ -97,33 +79,25 @@ async def test_a_pedantic_server_refuses_what_it_would_have_to_correct(jetstream
     assert (await jetstream.streams.create(wrong)).config["duplicate_window"] == 10**9
 
 
-async def test_subjects_are_counted_where_a_filter_asks_for_it(every_jetstream: JetStream, fresh_name: str) -> None:
-    await filled(every_jetstream, fresh_name, "a", "b", "a")
-    info = await every_jetstream.streams.info(fresh_name, subjects=">")
-    assert info.state.subjects == {f"{fresh_name}.a": 2, f"{fresh_name}.b": 1}
-    assert (await every_jetstream.streams.info(fresh_name, subjects=f"{fresh_name}.b")).state.subjects == {
-        f"{fresh_name}.b": 1
-    }
-    assert (await every_jetstream.streams.info(fresh_name, subjects="nothing")).state.subjects == {}
-    assert not (await every_jetstream.streams.info(fresh_name)).state.subjects
-
-
-async def test_gaps_are_listed_where_that_is_asked_for(every_jetstream: JetStream, fresh_name: str) -> None:
-    await filled(every_jetstream, fresh_name, "a", "a", "a")
-    await every_jetstream.streams.delete_message(fresh_name, 2)
-    info = await every_jetstream.streams.info(fresh_name, deleted=True)
-    assert (info.state.deleted, info.state.deleted_count, info.state.messages) == ((2,), 1, 2)
-
-
-async def test_a_purge_tells_how_many_it_removed(every_jetstream: JetStream, fresh_name: str) -> None:
-    streams = every_jetstream.streams
+async def test_info_has_subjects_and_gaps_if_asked_and_a_purge_says_how_many_it_removed(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
+    streams, a, b = every_jetstream.streams, f"{fresh_name}.a", f"{fresh_name}.b"
     await filled(every_jetstream, fresh_name, "a", "b", "a", "b", "a")
-    assert await streams.purge(fresh_name, subject=f"{fresh_name}.a", keep=1) == 2
-    assert await streams.purge(fresh_name, up_to_sequence=5) == 2
+    for subjects, counts in ((">", {a: 3, b: 2}), (b, {b: 2}), ("nothing", {})):
+        assert (await streams.info(fresh_name, subjects=subjects)).state.subjects == counts
+    assert not (await streams.info(fresh_name)).state.subjects
+    await streams.delete_message(fresh_name, 2)
+    state = (await streams.info(fresh_name, deleted=True)).state
+    assert (state.deleted, state.deleted_count, state.messages) == ((2,), 1, 4)
+    assert await streams.purge(fresh_name, subject=a, keep=1) == 2
+    assert await streams.purge(fresh_name, up_to_sequence=5) == 1
     assert await streams.purge(fresh_name) == 1
 
 
-async def test_messages_are_got_by_sequence_and_by_subject(every_jetstream: JetStream, fresh_name: str) -> None:
+async def test_messages_are_read_by_sequence_and_subject_and_deleted(
+    every_jetstream: JetStream, fresh_name: str
+) -> None:
     streams = every_jetstream.streams
     await filled(every_jetstream, fresh_name, "a", "b", "a")
     await every_jetstream.publish(f"{fresh_name}.c", b"\x00\xff", headers={"Color": ["red", "blue"]})
@@ -133,21 +107,13 @@ async def test_messages_are_got_by_sequence_and_by_subject(every_jetstream: JetS
     assert (await streams.get_message(fresh_name, next_by_subject=f"{fresh_name}.*", sequence=2)).data == b"2"
     binary = await streams.get_message(fresh_name, last_by_subject=f"{fresh_name}.c")
     assert (binary.data, binary.headers.all("Color")) == (b"\x00\xff", ["red", "blue"])
-
-
-async def test_a_message_that_is_not_there_is_missing(every_jetstream: JetStream, fresh_name: str) -> None:
-    await filled(every_jetstream, fresh_name, "a")
     with pytest.raises(MissingError, match=f"Message 9 of stream {fresh_name} could not be found"):
-        await every_jetstream.streams.get_message(fresh_name, sequence=9)
+        await streams.get_message(fresh_name, sequence=9)
     with pytest.raises(ApiError):
-        await every_jetstream.streams.delete_message(fresh_name, 9)
-
-
-@pytest.mark.parametrize("erase", [True, False])
-async def test_a_message_is_deleted(jetstream: JetStream, fresh_name: str, *, erase: bool) -> None:
-    await filled(jetstream, fresh_name, "a", "b")
-    await jetstream.streams.delete_message(fresh_name, 1, erase=erase)
-    assert (await jetstream.streams.info(fresh_name)).state.first_sequence == 2
+        await streams.delete_message(fresh_name, 9)
+    for sequence, erase in ((1, True), (2, False)):
+        await streams.delete_message(fresh_name, sequence, erase=erase)
+        assert (await streams.info(fresh_name)).state.first_sequence == sequence + 1
 
 
 @pytest.mark.requirement("S-04")
@@ -217,13 +183,6 @@ async def test_subjects_that_do_not_fit_on_a_page_are_on_the_next(jetstream: Jet
     assert [json.loads(body).get("offset", 0) for _, body in played.asked] == [0, 2]
 
 
-@pytest.mark.requirement("X-18")
-async def test_a_bad_name_is_refused_before_anything_is_sent(jetstream: JetStream) -> None:
-    with pytest.raises(UsageError, match=r"contains '\.'"):
-        await jetstream.streams.info("a.b")
-    assert jetstream.connection.is_connected
-
-
 async def test_silence_is_a_timeout_that_says_what_was_asked(connection: Connection) -> None:
     connection.subscribe("NOBODY.>", lambda *_: None)
     jetstream = JetStream(connection, api_prefix="NOBODY", timeout_seconds=0.05)
@@ -234,7 +193,7 @@ async def test_silence_is_a_timeout_that_says_what_was_asked(connection: Connect
 async def test_replicas_elect_another_leader_and_leave_a_server(start_nats_cluster: StartNatsCluster) -> None:
     cluster = start_nats_cluster(4)
     async with Connection(cluster.urls) as connection:
-        streams, patient = (JetStream(connection, timeout_seconds=seconds).streams for seconds in (1, 30))
+        streams, patient = (JetStream(connection, timeout_seconds=seconds).streams for seconds in (5, 60))
 
         async def members(asking: Streams = streams) -> list[str]:
             """Return the servers of the stream, its leader first."""
