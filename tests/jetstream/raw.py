@@ -1,7 +1,4 @@
-"""A client without a client library: requests to a server's API and pulls, as JSON and as they are answered.
-
-With it tests show what servers do, whatever our own library makes of it. Knows subjects and bodies; judges nothing.
-"""
+"""Requests to a server's API and pulls as JSON, without our client library: with it tests show what servers do."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -112,7 +109,7 @@ class Raw:
 
 
 class Pull:
-    """What is answered to a pull."""
+    """The answers to a pull."""
 
     def __init__(self, answers: Subscription) -> None:
         self._answers = answers
@@ -125,22 +122,15 @@ class Pull:
         assert status(answer) is None, f"not a message but {status(answer)}"
         return answer
 
-    async def status(self) -> str:
+    async def status(self, seconds: float = ANSWER_SECONDS) -> str:
         """Return the next answer's status and description, such as "404 No Messages"."""
-        return status(await self.next()) or "a message"
-
-    async def is_told(self, expected: str) -> bool:
-        """Tell whether the next answer is this status, or else comes to nothing: another one, or none in time."""
-        try:
-            return await self.status() == expected
-        except NatsTimeoutError:
-            return False
+        return status(await self.next(seconds)) or "a message"
 
     async def give_up(self) -> None:
         await self._answers.unsubscribe()
 
     async def is_silent(self, seconds: float = SILENCE_SECONDS) -> bool:
-        """Tell whether nothing at all comes for a while."""
+        """Return whether nothing at all comes for a while."""
         try:
             await self._answers.next_msg(seconds)
         except NatsTimeoutError:

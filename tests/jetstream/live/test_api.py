@@ -34,7 +34,7 @@ OLDER_LEVELS = [("2.11", 1), ("2.12", 3), ("2.14", 4)]
 @pytest.mark.parametrize(
     ("variant", "level"), [(NEWEST, 5), *(pytest.param(*each, marks=pytest.mark.full) for each in OLDER_LEVELS)]
 )
-async def test_account_has_the_servers_api_level_and_what_it_uses(
+async def test_account_has_api_level_and_usage(
     shared_servers: SharedServers, variant: str, level: int, fresh_name: str
 ) -> None:
     async with Connection(shared_servers.get(variant).url) as connection:
@@ -48,9 +48,7 @@ async def test_account_has_the_servers_api_level_and_what_it_uses(
 
 
 @pytest.mark.requirement("X-08")
-async def test_a_level_that_the_server_has_not_is_refused_where_the_header_is_known(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_higher_api_level_is_refused_if_the_server_reads_it(every_jetstream: JetStream, fresh_name: str) -> None:
     has_level = await every_jetstream.api.level()
     await JetStream(every_jetstream.connection, required_api_level=has_level).streams.create({"name": fresh_name})
     demanding = JetStream(every_jetstream.connection, required_api_level=has_level + 1)
@@ -63,7 +61,7 @@ async def test_a_level_that_the_server_has_not_is_refused_where_the_header_is_kn
 
 
 @pytest.mark.requirement("P-01")
-async def test_a_domain_is_reached_over_a_leaf_by_its_prefix(start_nats_leaf: StartNatsLeaf) -> None:
+async def test_domain_is_reached_over_a_leaf_by_its_prefix(start_nats_leaf: StartNatsLeaf) -> None:
     pair = start_nats_leaf()
     async with Connection(pair.hub.url) as connection:
         hub, leaf = JetStream(connection), JetStream(connection, domain="leaf")
@@ -80,9 +78,7 @@ async def test_a_domain_is_reached_over_a_leaf_by_its_prefix(start_nats_leaf: St
         assert (await leaf.streams.info("LEAF")).domain == "leaf"
 
 
-async def test_unreachable_domain_server_without_jetstream_and_closed_connection_are_errors_at_once(
-    start_nats: StartNats, server: NatsServer
-) -> None:
+async def test_where_no_jetstream_answers_it_is_an_error_at_once(start_nats: StartNats, server: NatsServer) -> None:
     async with Connection(server.url) as connection:
         with pytest.raises(NoRespondersError, match=r"nobody answers on \$JS\.moon\.API.*no server of the domain"):
             await JetStream(connection, domain="moon").streams.info("ORDERS")
@@ -103,7 +99,7 @@ async def test_nonsense_is_a_protocol_error_and_harms_nothing(jetstream: JetStre
         await jetstream.streams.info("ORDERS")
 
 
-async def test_a_list_that_lacks_some_names_them_at_its_end(jetstream: JetStream, fresh_name: str) -> None:
+async def test_list_that_lacks_some_names_them_at_its_end(jetstream: JetStream, fresh_name: str) -> None:
     """A cluster answers so while streams have no leader; here it is played."""
     await jetstream.streams.create({"name": fresh_name})
     info = (await jetstream.streams.info(fresh_name)).raw
@@ -123,9 +119,7 @@ async def test_a_list_that_lacks_some_names_them_at_its_end(jetstream: JetStream
     assert error.value.unavailable == {"ORDERS": "its leader did not answer"}
 
 
-async def test_what_changes_nothing_is_asked_again_over_the_next_link_and_what_does_is_not(
-    start_nats: StartNats, start_relay: StartRelay
-) -> None:
+async def test_only_reads_are_repeated_over_the_next_link(start_nats: StartNats, start_relay: StartRelay) -> None:
     async with fragile(start_nats, start_relay) as scene:
         streams = JetStream(scene.connection).streams
         await streams.create({"name": "ORDERS"})
@@ -138,7 +132,7 @@ async def test_what_changes_nothing_is_asked_again_over_the_next_link_and_what_d
         assert (await reading).name == "ORDERS"
 
 
-async def test_a_full_buffer_is_told_at_once_and_does_not_stop_the_event_loop(server: NatsServer) -> None:
+async def test_full_buffer_is_an_error_at_once_and_does_not_stop_the_event_loop(server: NatsServer) -> None:
     """The naive way is to try again as after a lost link: for ever, and without a pause."""
     async with Connection(server.url, options=Options(max_pending_bytes=1000)) as connection:
         connection.publish("somewhere", bytes(900))
@@ -147,7 +141,7 @@ async def test_a_full_buffer_is_told_at_once_and_does_not_stop_the_event_loop(se
             await jetstream.publish("orders.eu", bytes(900), message_id="7")
 
 
-async def test_without_a_link_it_is_said_that_nothing_was_done(start_nats: StartNats) -> None:
+async def test_without_a_link_the_error_says_that_nothing_was_sent(start_nats: StartNats) -> None:
     server = start_nats()
     async with Connection(server.url) as connection:
         jetstream = JetStream(connection, timeout_seconds=0.1)

@@ -23,7 +23,7 @@ async def refusal(raw: Raw, subject: str, headers: dict[str, str]) -> int:
 
 
 @pytest.mark.requirement("X-06")
-async def test_a_transform_puts_a_message_into_a_partition_that_its_token_decides(raw: Raw, fresh_name: str) -> None:
+async def test_transform_puts_a_message_into_a_partition_that_its_token_decides(raw: Raw, fresh_name: str) -> None:
     transform = {"src": f"{fresh_name}.*", "dest": f"{fresh_name}.{{{{partition(16,1)}}}}.{{{{wildcard(1)}}}}"}
     assert validate(STREAM, {"name": fresh_name, "subjects": [f"{fresh_name}.*"], "subject_transform": transform}) == []
     await raw.make_stream(fresh_name, subjects=[f"{fresh_name}.*"], subject_transform=transform)
@@ -34,9 +34,7 @@ async def test_a_transform_puts_a_message_into_a_partition_that_its_token_decide
 
 
 @pytest.mark.requirement("X-06")
-async def test_a_source_with_transforms_without_destinations_filters_by_several_subjects(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_source_transforms_without_destinations_are_several_filters(raw: Raw, fresh_name: str) -> None:
     copy = f"{fresh_name}-copy"
     filters = [{"src": f"{fresh_name}.a.*", "dest": ""}, {"src": f"{fresh_name}.b"}]
     sources = [{"name": fresh_name, "subject_transforms": filters}]
@@ -63,7 +61,7 @@ async def test_markers_switch_on_what_they_need(raw: Raw, fresh_name: str) -> No
 
 
 @pytest.mark.requirement("X-07")
-async def test_a_message_may_live_for_a_second_at_least_where_the_stream_allows_it(raw: Raw, fresh_name: str) -> None:
+async def test_message_may_live_for_a_second_at_least_where_the_stream_allows_it(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name, allow_msg_ttl=True)
     await raw.make_stream(f"{fresh_name}-off", subjects=[f"{fresh_name}-off"])
     asked = [(f"{fresh_name}.a", "0.5s", 10165), (f"{fresh_name}.a", "soon", 10165), (f"{fresh_name}-off", "1s", 10166)]
@@ -74,9 +72,7 @@ async def test_a_message_may_live_for_a_second_at_least_where_the_stream_allows_
 
 
 @pytest.mark.requirement("X-15")
-async def test_the_consumer_through_which_a_server_copies_is_known_as_its_own(
-    server: NatsServer, fresh_name: str
-) -> None:
+async def test_consumer_of_a_server_that_copies_is_recognized(server: NatsServer, fresh_name: str) -> None:
     async with connected(**server.connect_arguments()) as raw:
         await raw.make_stream(fresh_name, retention="workqueue")
         await raw.make_stream(f"{fresh_name}-copy", subjects=[], sources=[{"name": fresh_name}])
@@ -90,9 +86,7 @@ async def test_the_consumer_through_which_a_server_copies_is_known_as_its_own(
     assert not is_made_by_server({"durable_name": "etl", "metadata": {"_nats.ver": "2.15.1"}})
 
 
-async def test_a_stream_that_nobody_reads_is_emptied_when_its_retention_becomes_interest(
-    newest_server: NatsServer, fresh_name: str
-) -> None:
+async def test_stream_without_readers_is_emptied_by_interest(newest_server: NatsServer, fresh_name: str) -> None:
     """So since 2.14; 2.11 and 2.12 keep what they have until somebody begins to read."""
     async with connected(**newest_server.connect_arguments()) as raw:
         made = await raw.make_stream(fresh_name)

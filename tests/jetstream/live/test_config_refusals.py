@@ -122,7 +122,7 @@ STREAMS: list[tuple[str, Json, int]] = [
 
 
 @pytest.mark.requirement("X-04", "X-06", "X-07", "X-09", "X-11", "X-13")
-async def test_what_a_server_refuses_of_a_stream_we_refuse_first(
+async def test_stream_that_servers_refuse_is_refused_here_first(
     raw: Raw, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
     for field, config, err_code in STREAMS:
@@ -186,7 +186,7 @@ CONSUMERS_OF: list[tuple[Json, str, Json, int]] = [
 
 
 @pytest.mark.requirement("S-31", "G-01", "G-02", "G-03", "V-02", "X-04", "X-05", "X-09", "X-15")
-async def test_what_a_server_refuses_of_a_consumer_we_refuse_first(
+async def test_consumer_that_servers_refuse_is_refused_here_first(
     raw: Raw, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
     for number, (stream, field, config, err_code) in enumerate(CONSUMERS_OF):
@@ -199,7 +199,7 @@ async def test_what_a_server_refuses_of_a_consumer_we_refuse_first(
 
 
 @pytest.mark.requirement("G-04")
-async def test_we_refuse_what_the_protocol_forbids_although_servers_take_it(
+async def test_groups_that_the_protocol_forbids_are_refused(
     raw: Raw, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
     await raw.make_stream(fresh_name)
@@ -215,9 +215,7 @@ async def test_we_refuse_what_the_protocol_forbids_although_servers_take_it(
 
 
 @pytest.mark.requirement("X-04")
-async def test_a_server_takes_reserved_metadata_and_overwrites_some_so_we_refuse_it(
-    server: NatsServer, fresh_name: str
-) -> None:
+async def test_reserved_metadata_is_refused_though_servers_take_it(server: NatsServer, fresh_name: str) -> None:
     metadata = {"_nats.mine": "1", "_nats.ver": "0.0.1", "team": "a"}
     async with connected(**server.connect_arguments()) as raw:
         request = {"name": fresh_name, "metadata": metadata}
@@ -234,9 +232,7 @@ TOO_LONG = "x" * 256
 
 
 @pytest.mark.requirement("X-18")
-async def test_server_refuses_names_that_are_paths_too_long_or_have_letters_of_subjects(
-    raw: Raw, fresh_name: str, subtests: pytest.Subtests
-) -> None:
+async def test_names_that_servers_refuse_are_refused(raw: Raw, fresh_name: str, subtests: pytest.Subtests) -> None:
     await raw.make_stream(fresh_name)
     for name, of_stream, of_consumer in (("a/b", 10128, 10127), ("a\\b", 10128, 10127), (TOO_LONG, 10052, 10102)):
         with subtests.test(name):
@@ -271,9 +267,7 @@ STREAM_UPDATES: list[tuple[Json, Json, int]] = [
 
 
 @pytest.mark.requirement("X-07", "X-11", "X-13")
-async def test_update_of_a_stream_that_a_server_refuses_is_not_even_planned(
-    raw: Raw, fresh_name: str, subtests: pytest.Subtests
-) -> None:
+async def test_refused_update_of_a_stream_is_not_planned(raw: Raw, fresh_name: str, subtests: pytest.Subtests) -> None:
     for number, (before, change, err_code) in enumerate(STREAM_UPDATES):
         with subtests.test(str(change), before=str(before)):
             name = f"{fresh_name}-{number}"
@@ -285,9 +279,7 @@ async def test_update_of_a_stream_that_a_server_refuses_is_not_even_planned(
             assert {obstacle.field for obstacle in plan.obstacles} <= {*change}
 
 
-async def test_a_stream_that_is_sealed_stays_sealed_and_is_as_the_table_makes_it(
-    server: NatsServer, fresh_name: str
-) -> None:
+async def test_sealed_stream_stays_sealed_as_the_table_makes_it(server: NatsServer, fresh_name: str) -> None:
     given = {"name": fresh_name, "max_age": SECOND, "allow_rollup_hdrs": True}
     sealed = {**given, "sealed": True}
     async with connected(**server.connect_arguments()) as raw:
@@ -316,7 +308,7 @@ CONSUMER_UPDATES: list[tuple[Json, Json]] = [
 ]
 
 
-async def test_update_of_a_consumer_that_a_server_refuses_is_not_even_planned(
+async def test_refused_update_of_a_consumer_is_not_planned(
     raw: Raw, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
     await raw.make_stream(fresh_name)
@@ -338,7 +330,7 @@ async def test_limits_below_those_of_consumers_are_refused_as_permanent(raw: Raw
     assert (error.err_code, error.code, error.kind) == (ErrorCode.STREAM_UPDATE_FAILED, 500, Kind.PERMANENT)
 
 
-async def test_a_stream_or_consumer_in_the_way_is_a_conflict(raw: Raw, fresh_name: str) -> None:
+async def test_stream_or_consumer_in_the_way_is_a_conflict(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
     await raw.make_consumer(f"{fresh_name}.c")
     overlapping = {"name": f"{fresh_name}-2", "subjects": [f"{fresh_name}.a"]}
@@ -381,7 +373,7 @@ async def test_filters_in_the_requests_subject_are_those_of_the_configuration(ra
     assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c", mismatch) == 10017
 
 
-async def test_a_work_queue_has_one_consumer_for_each_message(raw: Raw, fresh_name: str) -> None:
+async def test_work_queue_has_one_consumer_for_each_message(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name, retention="workqueue")
     await raw.make_consumer(f"{fresh_name}.a", filter_subject=f"{fresh_name}.>")
     assert await raw.refused_consumer(f"{fresh_name}.b") == 10099

@@ -56,9 +56,7 @@ async def test_requests_at_once_each_get_their_own_answer(connection: Connection
     assert [reply.payload for reply in await asyncio.gather(*asked)] == questions
 
 
-async def test_request_without_an_answer_ends_with_an_error_and_a_late_answer_is_dropped(
-    connection: Connection, fresh_name: str
-) -> None:
+async def test_request_without_an_answer_ends_with_an_error(connection: Connection, fresh_name: str) -> None:
     with pytest.raises(NoRespondersError, match=fresh_name):
         await connection.request(fresh_name, timeout_seconds=60)
     asked = Heard()
@@ -70,9 +68,7 @@ async def test_request_without_an_answer_ends_with_an_error_and_a_late_answer_is
     await connection.flush()
 
 
-async def test_subscription_ends_after_its_maximum_which_may_be_given_later(
-    connection: Connection, fresh_name: str
-) -> None:
+async def test_subscription_ends_after_its_maximum(connection: Connection, fresh_name: str) -> None:
     limited, later = Heard(), Heard()
     subscription = connection.subscribe(fresh_name, limited, max_messages=2)
     other = connection.subscribe(fresh_name, later)
@@ -86,9 +82,7 @@ async def test_subscription_ends_after_its_maximum_which_may_be_given_later(
     assert not subscription.is_active
 
 
-async def test_nothing_is_heard_after_unsubscribing_not_even_what_was_on_its_way(
-    connection: Connection, fresh_name: str
-) -> None:
+async def test_nothing_is_delivered_after_unsubscribing(connection: Connection, fresh_name: str) -> None:
     heard = Heard()
 
     def hear_one(subject: bytes, reply: bytes, header: bytes, payload: bytes) -> None:
@@ -113,9 +107,7 @@ async def test_members_of_a_queue_share_what_comes(connection: Connection, fresh
     assert other.messages
 
 
-async def test_blocks_carry_what_came_together_and_the_rest_comes_one_by_one(
-    connection: Connection, fresh_name: str
-) -> None:
+async def test_blocks_carry_messages_that_came_together(connection: Connection, fresh_name: str) -> None:
     blocks: list[wire.Block] = []
     statuses = Heard()
     connection.subscribe_blocks(fresh_name, blocks.append, statuses)
@@ -177,9 +169,7 @@ async def test_other_bad_input_is_refused_before_it_is_sent(connection: Connecti
     assert not events.all
 
 
-async def test_server_takes_messages_that_are_just_allowed_and_larger_ones_are_refused_with_both_sizes(
-    connection: Connection, fresh_name: str
-) -> None:
+async def test_largest_message_is_sent_and_a_larger_one_refused(connection: Connection, fresh_name: str) -> None:
     heard = Heard()
     longest = f"{fresh_name}.{'x' * (2000 - len(fresh_name) - 1)}"
     connection.subscribe(f"{fresh_name}.>", heard)
@@ -218,7 +208,7 @@ async def test_closing_sends_what_was_published_just_before(server: NatsServer, 
         assert await heard.have(10_000) == [b"%d" % number for number in range(10_000)]
 
 
-async def test_a_closed_connection_refuses_everything_and_may_be_closed_again(connection: Connection) -> None:
+async def test_closed_connection_refuses_everything_and_may_be_closed_again(connection: Connection) -> None:
     subscription = connection.subscribe("a", Heard())
     await connection.close()
     subscription.unsubscribe()
@@ -251,9 +241,7 @@ async def test_closing_or_never_opening_ends_requests_with_an_error(server: Nats
     await Connection().close()
 
 
-async def test_reading_pauses_and_nothing_is_dropped(
-    server: NatsServer, connection: Connection, fresh_name: str
-) -> None:
+async def test_paused_reading_drops_nothing(server: NatsServer, connection: Connection, fresh_name: str) -> None:
     options = replace(QUICK, ping_interval_seconds=0.2)
     async with Connection(server.url, options=options) as reading:
         heard = Heard()
@@ -277,7 +265,7 @@ async def test_what_waits_to_be_sent_has_a_bound(nats_server: NatsServer) -> Non
         async def publish_on() -> None:
             while True:
                 connection.publish("a", b"x" * 10_000)
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # calm: a turn of the loop
 
         with nats_server.frozen(), pytest.raises(BufferFullError, match="would exceed 1048576"):
             await publish_on()

@@ -44,7 +44,7 @@ async def test_server_of_an_unknown_authority_is_not_trusted(start_nats: StartNa
         assert "is not trusted" in str(await failure(server.url, None))
 
 
-async def test_a_server_is_trusted_only_under_a_name_in_its_certificate(start_nats: StartNats) -> None:
+async def test_server_is_trusted_only_under_a_name_in_its_certificate(start_nats: StartNats) -> None:
     folder = current().new_folder("tls")
     authority = Authority.new("another")
     files = authority.server("nats.example").write(folder, "nats.example")
@@ -58,7 +58,7 @@ async def test_a_server_is_trusted_only_under_a_name_in_its_certificate(start_na
         assert connection.is_connected
 
 
-async def test_a_server_that_demands_a_certificate_says_so_before_it_is_shown_none(start_nats: StartNats) -> None:
+async def test_server_that_demands_a_certificate_says_so_before_it_is_shown_none(start_nats: StartNats) -> None:
     encryption = tls(current().new_folder("tls"), verify_clients=True)
     problem = await failure(start_nats(encryption=encryption).url, Tls(ca=encryption.authority))
     assert isinstance(problem, AuthenticationError)
@@ -66,7 +66,7 @@ async def test_a_server_that_demands_a_certificate_says_so_before_it_is_shown_no
 
 
 @pytest.mark.parametrize("handshake_first", [False, True])
-async def test_a_certificate_of_another_authority_is_refused(start_nats: StartNats, *, handshake_first: bool) -> None:
+async def test_certificate_of_another_authority_is_refused(start_nats: StartNats, *, handshake_first: bool) -> None:
     folder = current().new_folder("tls")
     encryption = tls(folder, verify_clients=True, handshake_first=handshake_first)
     stranger = Authority.new("another").client("client").write(folder, "stranger")
@@ -84,9 +84,7 @@ async def test_encryption_that_is_wanted_is_never_given_up(nats_server: NatsServ
     assert "does not offer TLS" in str(await failure(nats_server.url.replace("nats:", "tls:"), None))
 
 
-async def test_handshake_that_comes_too_early_or_too_late_says_what_to_change_and_one_that_never_ends_is_given_up(
-    start_nats: StartNats, start_relay: StartRelay
-) -> None:
+async def test_handshake_at_the_wrong_time_or_without_end_fails(start_nats: StartNats, start_relay: StartRelay) -> None:
     late = start_nats(encryption=tls(current().new_folder("tls")))
     problem = await failure(late.url, Tls(handshake_first=True))
     assert "does not begin with TLS" in str(problem)
@@ -112,7 +110,7 @@ async def test_missing_or_garbled_file_is_named(start_nats: StartNats, tmp_path:
         assert str(file) in str(problem)
 
 
-async def test_files_are_read_anew_at_each_connect(start_nats: StartNats, tmp_path: Path) -> None:
+async def test_files_are_read_again_at_each_connect(start_nats: StartNats, tmp_path: Path) -> None:
     before, after = tls(current().new_folder("tls")), tls(current().new_folder("tls"))
     authority = shutil.copy(before.authority, tmp_path / "authority.crt")
     old, new = start_nats(encryption=before), start_nats(encryption=after)

@@ -53,7 +53,7 @@ async def test_known_user_gets_in_with_every_encryption(start_nats: StartNats, m
 
 
 @pytest.mark.parametrize("method", SECRETS)
-async def test_who_is_not_known_is_told_so_and_what_to_check(start_nats: StartNats, method: str) -> None:
+async def test_unknown_user_is_refused_with_what_to_check(start_nats: StartNats, method: str) -> None:
     server = start_nats(access=access_of(method))
     for stranger in (login(access_of(method)), None):
         problem = await refusal(server, stranger)
@@ -87,7 +87,7 @@ async def test_secrets_may_be_functions_files_or_text(start_nats: StartNats, tmp
     assert await gets_in(start_nats(access=access), Nkey(file_of(access)))
 
 
-async def test_a_client_certificate_can_be_the_identity(start_nats: StartNats) -> None:
+async def test_client_certificate_can_be_the_identity(start_nats: StartNats) -> None:
     encryption = tls(current().new_folder("tls"), verify_clients=True)
     users = {"authorization": {"users": [{"user": "CN=client"}]}}
     mapped = merged({"tls": {"verify_and_map": True}}, users)
@@ -103,9 +103,7 @@ async def test_missing_file_or_a_server_that_knows_no_keys_is_named(nats_server:
     assert "sent no challenge" in str(await refusal(nats_server, login(access_of("nkey"))))
 
 
-async def test_credentials_that_were_rotated_are_read_anew_when_the_server_wants_them(
-    start_nats: StartNats, tmp_path: Path
-) -> None:
+async def test_rotated_credentials_are_read_again_when_refused(start_nats: StartNats, tmp_path: Path) -> None:
     before, after = access_of("creds"), access_of("creds")
     file = tmp_path / "user.creds"
     file.write_text(file_of(before))
@@ -124,9 +122,7 @@ async def test_credentials_that_were_rotated_are_read_anew_when_the_server_wants
 
 
 @pytest.mark.full
-async def test_user_that_expires_comes_back_with_the_credentials_that_the_file_has_by_then(
-    start_nats: StartNats, tmp_path: Path
-) -> None:
+async def test_expired_user_returns_with_new_credentials(start_nats: StartNats, tmp_path: Path) -> None:
     server, account, _ = trusted_accounts()
     file = tmp_path / "user.creds"
     nats = start_nats(access=Access(server, user_of(account, file), system=None))
@@ -141,7 +137,7 @@ async def test_user_that_expires_comes_back_with_the_credentials_that_the_file_h
         await events.have(Connected)
 
 
-async def test_a_user_that_is_not_known_any_more_is_tried_again_until_it_is(start_nats: StartNats) -> None:
+async def test_user_that_is_not_known_any_more_is_tried_again_until_it_is(start_nats: StartNats) -> None:
     server = start_nats(access=access_of("userpass"))
     configuration = server.config_file.read_text()
     user = server.access.client.arguments["user"]

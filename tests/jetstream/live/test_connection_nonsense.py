@@ -95,7 +95,7 @@ async def test_what_came_before_nonsense_is_heard() -> None:
             assert await heard.have(2) == [b"hello", b"world"]
 
 
-async def test_a_frame_that_never_ends_is_given_up_with_its_link() -> None:
+async def test_frame_that_never_ends_is_given_up_with_its_link() -> None:
     """A claim that is just possible is waited for, without the memory it claims, until the peer is found dead."""
     torn = b"MSG a 1 %d\r\nhello" % (MAX_FRAME_BYTES - 1)
     async with playing(Script(nonsense=[torn, b"MSG a 1 5\r\nhello\r\n"])) as script:
@@ -145,7 +145,7 @@ async def test_nothing_is_taken_that_was_slipped_in_before_encryption() -> None:
             await Connection(script.url, tls=Tls(), options=QUICK).open()
 
 
-async def test_a_server_that_answers_nothing_to_connect_is_given_up() -> None:
+async def test_server_that_answers_nothing_to_connect_is_given_up() -> None:
     async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writers.append(writer)
         writer.write(INFO)
@@ -159,7 +159,7 @@ async def test_a_server_that_answers_nothing_to_connect_is_given_up() -> None:
             writer.close()
 
 
-async def test_a_server_that_accepts_and_drops_is_not_asked_in_a_hot_loop() -> None:
+async def test_server_that_accepts_and_drops_is_not_asked_in_a_hot_loop() -> None:
     calm = replace(QUICK, first_backoff_seconds=0.05, most_backoff_seconds=0.05)
     async with playing(Script(nonsense=[b"nonsense\r\n"] * 1000)) as script:
         connection = Connection(script.url, options=calm)
@@ -168,5 +168,5 @@ async def test_a_server_that_accepts_and_drops_is_not_asked_in_a_hot_loop() -> N
         started = asyncio.get_running_loop().time()
         async with connection:
             await events.have(Disconnected, 20)
-            assert asyncio.get_running_loop().time() - started > 0.1  # 20 pauses of 25 ms each, on average
+            assert asyncio.get_running_loop().time() - started > 0.1  # calm: at least; 20 pauses of 25 ms on average
             assert not events.of(Failed)

@@ -61,7 +61,7 @@ def connection(url: str, reach: Reach, tls: Tls | None = None) -> Connection:
     return Connection(url, tls=tls, options=replace(QUICK, reach=reach))
 
 
-async def test_a_server_that_no_name_leads_to_is_reached_by_a_socket_from_elsewhere(start_nats: StartNats) -> None:
+async def test_server_that_no_name_leads_to_is_reached_by_a_socket_from_elsewhere(start_nats: StartNats) -> None:
     async with tunnel_to(start_nats()) as tunnel:
         async with connection("nats://nats.inside:4333", tunnel.reach) as opened:
             await opened.flush()
@@ -81,9 +81,17 @@ async def test_tls_over_such_a_socket_checks_the_name_of_the_address(start_nats:
             await connection("nats://nats.elsewhere", tunnel.reach, Tls(ca=ca)).open()
 
 
-async def test_where_no_socket_comes_the_address_is_dialled(start_nats: StartNats) -> None:
-    async def as_it_is(_host: str, _port: int) -> None:
-        return None
+async def test_address_is_dialled_without_a_socket_and_small_writes_are_not_delayed(server: NatsServer) -> None:
+    """Naive: without TCP_NODELAY the second of two small writes waits for the peer's delayed ACK, 40 ms on Linux."""
+    sockets: list[socket.socket | None] = [None, socket.create_connection(("127.0.0.1", server.port))]
+    left = iter(sockets)
 
-    async with connection(start_nats().url, as_it_is) as opened:
-        await opened.flush()
+    async def reach(_host: str, _port: int) -> socket.socket | None:
+        return next(left)
+
+    for plain in sockets:
+        if plain is not None:
+            plain.settimeout(0)
+        async with connection(server.url, reach) as opened:
+            await opened.flush()
+            assert plain is None or plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

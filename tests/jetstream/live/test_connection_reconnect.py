@@ -51,9 +51,7 @@ async def test_requests_go_on_after_a_restart_of_the_server(nats_server: NatsSer
         assert len(events.of(Disconnected)) == 1
 
 
-async def test_subscriptions_outlive_links_and_what_was_published_without_one_leaves_in_its_order(
-    nats_server: NatsServer,
-) -> None:
+async def test_subscriptions_and_published_messages_outlive_links(nats_server: NatsServer) -> None:
     async with Connection(nats_server.url, options=QUICK) as connection:
         events = Events(connection)
         heard, few = Heard(), Heard()
@@ -72,9 +70,7 @@ async def test_subscriptions_outlive_links_and_what_was_published_without_one_le
         assert not limited.is_active
 
 
-async def test_connected_is_reported_when_subscriptions_are_alive_after_any_number_of_attempts(
-    nats_server: NatsServer,
-) -> None:
+async def test_connected_is_reported_when_subscriptions_are_alive(nats_server: NatsServer) -> None:
     hasty = replace(QUICK, first_backoff_seconds=0.001, most_backoff_seconds=0.001)
     connection = Connection(nats_server.url, options=hasty)
     heard, events = Heard(), Events(connection)
@@ -109,7 +105,7 @@ async def test_perishable_messages_of_the_old_link_are_not_sent_over_the_new_one
         assert heard.payloads == [b"lasting"]
 
 
-async def test_a_request_fails_at_once_when_its_link_is_lost(nats_server: NatsServer) -> None:
+async def test_request_fails_at_once_when_its_link_is_lost(nats_server: NatsServer) -> None:
     async with Connection(nats_server.url, options=QUICK) as connection:
         asked = Heard()
         connection.subscribe("silent", asked)
@@ -123,7 +119,7 @@ async def test_a_request_fails_at_once_when_its_link_is_lost(nats_server: NatsSe
         assert not isinstance(problem.value, RequestTimeoutError)
 
 
-async def test_a_request_without_a_link_waits_for_one_until_its_deadline(nats_server: NatsServer) -> None:
+async def test_request_without_a_link_waits_for_one_until_its_deadline(nats_server: NatsServer) -> None:
     async with Connection(nats_server.url, options=QUICK) as connection:
         events = Events(connection)
         echo(connection, "echo")
@@ -220,7 +216,7 @@ async def test_link_that_is_reset_is_replaced(nats_server: NatsServer, start_rel
             assert await works(connection)
 
 
-async def test_a_server_whose_connections_are_all_taken_is_tried_until_one_is_free(start_nats: StartNats) -> None:
+async def test_server_whose_connections_are_all_taken_is_tried_until_one_is_free(start_nats: StartNats) -> None:
     server = start_nats(extra={"max_connections": 1})
     async with Connection(server.url, wait_for_server=True):  # who looked whether it is ready may still be connected
         with pytest.raises(LinkError, match="maximum connections exceeded") as problem:
@@ -309,7 +305,7 @@ async def test_death_of_a_node_moves_the_connection_to_another(nats_cluster: Nat
         assert min(seconds) < 5, seconds  # calm: a dead peer that is only missed is noticed after nine
 
 
-async def test_a_server_that_is_about_to_shut_down_is_left_before_it_does(start_nats_cluster: StartNatsCluster) -> None:
+async def test_server_that_is_about_to_shut_down_is_left_before_it_does(start_nats_cluster: StartNatsCluster) -> None:
     slow = {"lame_duck_duration": "30s", "lame_duck_grace_period": "10s"}
     cluster = start_nats_cluster(extra=slow)
     async with Connection(cluster.nodes[0].url) as connection:
@@ -329,7 +325,7 @@ async def test_a_server_that_is_about_to_shut_down_is_left_before_it_does(start_
         assert await heard.have(1) == [b"1"]
 
 
-async def test_a_single_server_that_is_about_to_shut_down_is_used_to_the_end(start_nats: StartNats) -> None:
+async def test_single_server_that_is_about_to_shut_down_is_used_to_the_end(start_nats: StartNats) -> None:
     server = start_nats(extra={"lame_duck_duration": "30s", "lame_duck_grace_period": "10s"})
     async with Connection(server.url, options=QUICK) as connection:
         events = Events(connection)

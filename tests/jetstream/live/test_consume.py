@@ -38,9 +38,7 @@ async def test_all_messages_come_in_order_and_once(it: Scene) -> None:
 
 
 @pytest.mark.requirement("C-21", "C-23", "C-24", "C-25", "C-32", "C-20", "C-26")
-async def test_first_pull_asks_for_the_whole_buffer_with_the_protocols_defaults_and_bad_options_for_nothing(
-    it: Scene,
-) -> None:
+async def test_first_pull_asks_for_the_whole_buffer_with_the_protocols_defaults(it: Scene) -> None:
     async with it.watched_pulls() as pulls:
         consumer = await it.create()
         for options in (
@@ -58,7 +56,7 @@ async def test_first_pull_asks_for_the_whole_buffer_with_the_protocols_defaults_
 
 
 @pytest.mark.requirement("C-33", "C-35", "C-37")
-async def test_a_pull_fills_the_buffer_when_half_of_it_has_been_processed(it: Scene) -> None:
+async def test_pull_fills_the_buffer_when_half_of_it_has_been_processed(it: Scene) -> None:
     """A message is processed when the next one is asked for: with the fifth, four of eight are, and four are pulled."""
     async with it.watched_pulls() as pulls:
         consumer = await it.create()
@@ -90,7 +88,7 @@ async def test_never_more_is_buffered_and_asked_for_than_the_maximum(it: Scene) 
 
 @pytest.mark.requirement("C-22", "C-34", "C-36")
 @on_every_server
-async def test_a_buffer_of_bytes_counts_as_the_server_does(it: Scene, fresh_name: str) -> None:
+async def test_buffer_of_bytes_counts_as_the_server_does(it: Scene, fresh_name: str) -> None:
     """Naive: sizes without header block or subject leak budget with each message, until no pull fits any more."""
     async with it.watched_pulls() as pulls:
         consumer = await it.create()
@@ -162,7 +160,7 @@ async def test_exception_of_a_callback_ends_the_consumption_and_one_outside_canc
     assert was_cancelled.is_set()
 
 
-async def test_a_callback_may_drain_its_own_consumption_but_not_wait_for_it(it: Scene) -> None:
+async def test_callback_may_drain_its_own_consumption_but_not_wait_for_it(it: Scene) -> None:
     consumer = await it.create()
     await it.fill(5)
     seen: list[int] = []
@@ -211,7 +209,7 @@ async def test_loop_that_was_left_may_be_followed_by_another(it: Scene) -> None:
         assert [(await numbers(messages, 1))[0] for _ in range(5)] == [1, 2, 3, 4, 5]
 
 
-async def test_a_reader_that_was_cancelled_takes_no_message_with_it(it: Scene) -> None:
+async def test_reader_that_was_cancelled_takes_no_message_with_it(it: Scene) -> None:
     consumer = await it.create()
     async with consumer.consume() as messages:
         readers = [asyncio.create_task(numbers(messages, 1)) for _ in range(3)]
@@ -226,7 +224,7 @@ async def test_a_reader_that_was_cancelled_takes_no_message_with_it(it: Scene) -
         assert sorted([number for each in got for number in each] + rest) == [1, 2]
 
 
-async def test_a_loop_that_never_awaits_leaves_turns_to_others(it: Scene) -> None:
+async def test_loop_that_never_awaits_leaves_turns_to_others(it: Scene) -> None:
     """Naive: a full buffer is handed out without a turn of the event loop: neither acks nor pulls leave meanwhile."""
     consumer = await it.create()
     await it.fill(2000)
@@ -235,7 +233,7 @@ async def test_a_loop_that_never_awaits_leaves_turns_to_others(it: Scene) -> Non
     async def count_turns() -> None:
         nonlocal turns
         while True:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # calm: a turn of the loop
             turns += 1
 
     async with consumer.consume(max_messages=1000) as messages:
@@ -353,9 +351,7 @@ async def test_deleted_consumer_ends_with_an_error_after_what_was_buffered(it: S
 
 @pytest.mark.requirement("C-40")
 @on_newest_servers
-async def test_a_consumer_that_pushes_or_does_not_take_the_request_ends_with_an_error(
-    it: Scene, fresh_name: str
-) -> None:
+async def test_push_consumer_or_refused_request_ends_with_an_error(it: Scene, fresh_name: str) -> None:
     pushes = await it.create("pushes", deliver_subject=f"deliver.{fresh_name}")
     grouped = await it.create("grouped", priority_groups=["g"], priority_policy="overflow")
     for consumer, error in ((pushes, PushBasedError), (grouped, BadRequestError)):
@@ -374,7 +370,7 @@ async def test_closing_the_connection_ends_it_with_an_error(it: Scene) -> None:
             await reading
 
 
-async def test_a_consumption_is_entered_once_and_before_it_is_read(it: Scene) -> None:
+async def test_consumption_is_entered_once_and_before_it_is_read(it: Scene) -> None:
     consumer = await it.create()
     consuming = consumer.consume()
     with pytest.raises(UsageError, match="async with"):

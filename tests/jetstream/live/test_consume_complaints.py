@@ -56,7 +56,7 @@ async def test_reports_without_a_callback_are_logged(it: Scene, caplog: pytest.L
 
 
 @pytest.mark.requirement("C-41", "C-44")
-async def test_a_refused_pull_is_reported_and_not_repeated_in_a_hot_loop(it: Scene, fresh_name: str) -> None:
+async def test_refused_pull_is_reported_and_not_repeated_in_a_hot_loop(it: Scene, fresh_name: str) -> None:
     """Naive: 712 pulls in 2 s, no error, no message. It goes on when the consumer's limit is raised."""
     async with it.watched_pulls() as pulls:
         consumer = await it.create(max_batch=2)
@@ -69,7 +69,7 @@ async def test_a_refused_pull_is_reported_and_not_repeated_in_a_hot_loop(it: Sce
         assert len(pulls) == 2
 
 
-async def test_a_message_too_large_for_the_buffer_is_reported_with_pauses(it: Scene, fresh_name: str) -> None:
+async def test_message_too_large_for_the_buffer_is_reported_with_pauses(it: Scene, fresh_name: str) -> None:
     """Naive: pulled for again at once and for ever, while nothing comes and nothing is said."""
     async with it.watched_pulls() as pulls:
         consumer = await it.create()
@@ -84,7 +84,7 @@ async def test_a_message_too_large_for_the_buffer_is_reported_with_pauses(it: Sc
 
 
 @pytest.mark.requirement("V-07", "V-03")
-async def test_a_consumer_that_is_stuck_at_max_ack_pending_shows_it_and_goes_on_with_the_next_ack(it: Scene) -> None:
+async def test_consumer_that_is_stuck_at_max_ack_pending_shows_it_and_goes_on_with_the_next_ack(it: Scene) -> None:
     """Naive: nothing comes and nothing tells why."""
     consumer = await it.create(max_ack_pending=3)
     await it.fill(5)
@@ -143,7 +143,7 @@ async def test_no_message_is_dropped_however_slow_its_user_is(it: Scene) -> None
 
 @pytest.mark.requirement("X-14")
 @on_newest_servers
-async def test_a_reset_under_load_is_no_error(it: Scene, fresh_name: str) -> None:
+async def test_reset_under_load_is_no_error(it: Scene, fresh_name: str) -> None:
     """Naive: a consumer sequence that begins anew is taken for a gap. What was delivered comes again, that is all."""
     consumer = await it.create()
     await it.fill(300)

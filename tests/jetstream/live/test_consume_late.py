@@ -35,7 +35,7 @@ async def test_late_messages_are_handed_out_and_no_more_is_asked_for_because_of_
 
 
 @pytest.mark.requirement("C-30", "C-51")
-async def test_a_lane_hands_out_late_blocks_too(start_nats: StartNats) -> None:
+async def test_lane_hands_out_late_blocks_too(start_nats: StartNats) -> None:
     server = start_nats()
     async with scene(server.url, "S") as it:
         consumer = await it.create()

@@ -23,7 +23,7 @@ QUICK: dict[str, Any] = {"expires_seconds": 1.0, "idle_heartbeat_seconds": 0.5}
 
 @pytest.mark.requirement("C-52", "C-53", "C-54")
 @pytest.mark.parametrize("how", ["kill", "terminate"])
-async def test_a_restarted_server_is_pulled_from_again(start_nats: StartNats, how: str) -> None:
+async def test_restarted_server_is_pulled_from_again(start_nats: StartNats, how: str) -> None:
     """Naive: the pulls died with the server, nobody makes new ones, and the subscription is silent for ever."""
     server = start_nats()
     async with scene(server.url, "S", storage="file") as it:
@@ -39,9 +39,7 @@ async def test_a_restarted_server_is_pulled_from_again(start_nats: StartNats, ho
 
 
 @pytest.mark.requirement("C-53", "C-54")
-async def test_a_link_that_is_cut_again_and_again_costs_no_message(
-    server: NatsServer, start_relay: StartRelay, fresh_name: str
-) -> None:
+async def test_repeated_cuts_cost_no_message(server: NatsServer, start_relay: StartRelay, fresh_name: str) -> None:
     """Naive: a cut between SUB and the pull, or with a pull open, leaves a subscription healthy and silent."""
     relay = start_relay(server.port)
     seen: set[int] = set()
@@ -76,7 +74,7 @@ async def test_no_pull_is_made_without_a_link(server: NatsServer, start_relay: S
             for _ in range(4):
                 await anext(iteration)
             fifth = asyncio.ensure_future(anext(iteration))  # all are processed now, and there is room for a pull
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # calm: a turn of the loop
             relay.heal()
             await it.publish(b"5")
             assert int((await fifth).data) == 5
@@ -84,7 +82,7 @@ async def test_no_pull_is_made_without_a_link(server: NatsServer, start_relay: S
 
 
 @pytest.mark.requirement("C-52")
-async def test_a_half_open_link_is_noticed_and_replaced(
+async def test_half_open_link_is_noticed_and_replaced(
     server: NatsServer, start_relay: StartRelay, fresh_name: str
 ) -> None:
     """Naive: a dead peer is believed in for minutes, until PINGs are missed. (0.5 s stand for 3 s here.)"""
@@ -105,7 +103,7 @@ async def test_a_half_open_link_is_noticed_and_replaced(
 
 
 @pytest.mark.requirement("C-50", "C-51", "X-01")
-async def test_a_server_that_falls_silent_is_reported_and_pulled_from_again(start_nats: StartNats) -> None:
+async def test_server_that_falls_silent_is_reported_and_pulled_from_again(start_nats: StartNats) -> None:
     """Naive: no alarm, or one that ends it."""
     server = start_nats()
     async with scene(server.url, "S") as it:
@@ -146,7 +144,7 @@ async def test_quiet_stream_is_told_from_a_dead_one_by_its_heartbeats(it: Scene)
 
 
 @pytest.mark.requirement("C-54")
-async def test_a_consumer_that_is_gone_after_a_reconnect_ends_it_only_if_so_asked(start_nats: StartNats) -> None:
+async def test_consumer_that_is_gone_after_a_reconnect_ends_it_only_if_so_asked(start_nats: StartNats) -> None:
     """Naive: a look at the consumer with each reconnect, which a restarting server answers wrongly (ADR-37, 3)."""
     server = start_nats()
     async with scene(server.url, "S") as it:  # in memory: it is gone with the server

@@ -12,8 +12,6 @@ MESSAGES = 20_000
 @pytest.mark.parametrize(
     ("by", "js_ack_fc_v2"), [pytest.param("message", False, marks=pytest.mark.full), ("lane", True)]
 )
-async def test_after_kill_9_every_message_is_seen_and_every_ack_confirmed(
-    start_nats: StartNats, by: str, *, js_ack_fc_v2: bool
-) -> None:
+async def test_kill_9_loses_no_message_and_no_ack(start_nats: StartNats, by: str, *, js_ack_fc_v2: bool) -> None:
     outcome = await crash.survive(start_nats(js_ack_fc_v2=js_ack_fc_v2), MESSAGES, crash.READERS[by])
     assert outcome.is_complete, crash.report(outcome)

@@ -23,9 +23,7 @@ async def filled(jetstream: JetStream, name: str, *subjects: str, size_bytes: in
     return name
 
 
-async def test_message_is_read_by_sequence_and_subject_as_the_leader_has_it(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_message_is_read_by_sequence_and_subject(every_jetstream: JetStream, fresh_name: str) -> None:
     name, direct = await filled(every_jetstream, fresh_name, "a", "b", "a"), every_jetstream.direct
     await every_jetstream.publish(f"{name}.c", b"4", headers={"Color": ["red", "blue"]})
     assert (await direct.get(name, sequence=2)).data == b"2"
@@ -43,9 +41,7 @@ async def test_message_is_read_by_sequence_and_subject_as_the_leader_has_it(
         await direct.get(name, last_by_subject=f"{name}.x")
 
 
-async def test_a_stream_that_does_not_allow_it_says_nothing_and_we_say_why(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_stream_without_direct_gets_is_named(every_jetstream: JetStream, fresh_name: str) -> None:
     """allow_direct is strictly opt-in."""
     name = await filled(every_jetstream, fresh_name, "a", allow_direct=False)
     with pytest.raises(NoRespondersError, match="allow_direct"):
@@ -54,7 +50,7 @@ async def test_a_stream_that_does_not_allow_it_says_nothing_and_we_say_why(
         _ = [message async for message in every_jetstream.direct.read(name)]
 
 
-async def test_a_stream_is_read_to_its_end_over_many_pages(every_jetstream: JetStream, fresh_name: str) -> None:
+async def test_stream_is_read_to_its_end_over_many_pages(every_jetstream: JetStream, fresh_name: str) -> None:
     name = await filled(every_jetstream, fresh_name, *["a", "b"] * 1250)
     assert [each.sequence async for each in every_jetstream.direct.read(name)] == list(range(1, 2501))
     of_subject = [each.sequence async for each in every_jetstream.direct.read(name, subject=f"{name}.b")]
@@ -66,7 +62,7 @@ async def test_pages_end_by_bytes_too(jetstream: JetStream, fresh_name: str) -> 
     assert [int(each.data) async for each in jetstream.direct.read(name)] == list(range(1, 31))
 
 
-async def test_a_range_has_a_beginning_an_end_and_a_number(every_jetstream: JetStream, fresh_name: str) -> None:
+async def test_range_has_a_beginning_an_end_and_a_number(every_jetstream: JetStream, fresh_name: str) -> None:
     name, direct = await filled(every_jetstream, fresh_name, *["a", "b"] * 5), every_jetstream.direct
 
     async def read(**plan: object) -> list[int]:
@@ -81,9 +77,7 @@ async def test_a_range_has_a_beginning_an_end_and_a_number(every_jetstream: JetS
     assert await read(start_time=datetime.now(UTC)) == []
 
 
-async def test_gaps_are_skipped_and_one_server_reads_what_was_just_written(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_gaps_are_skipped_and_writes_are_read(every_jetstream: JetStream, fresh_name: str) -> None:
     name = await filled(every_jetstream, fresh_name, *["a"] * 6)
     for sequence in (1, 3, 6):
         await every_jetstream.streams.delete_message(name, sequence)
@@ -95,9 +89,7 @@ async def test_gaps_are_skipped_and_one_server_reads_what_was_just_written(
     assert mirror.config["mirror_direct"] is True, "as its origin has allow_direct"
 
 
-async def test_the_last_messages_of_subjects_are_those_of_one_moment(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_last_messages_are_those_of_one_moment(every_jetstream: JetStream, fresh_name: str) -> None:
     name, direct = await filled(every_jetstream, fresh_name, "a", "b", "a", "c"), every_jetstream.direct
 
     async def lasts(*subjects: str, up_to_sequence: int = 0) -> list[int]:
@@ -115,9 +107,7 @@ async def test_the_last_messages_of_subjects_are_those_of_one_moment(
     assert max(before) < 4
 
 
-async def test_up_to_1024_last_messages_come_in_pages_of_one_moment(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_up_to_1024_last_messages_come_in_pages(every_jetstream: JetStream, fresh_name: str) -> None:
     name = await filled(every_jetstream, fresh_name, *(str(number) for number in range(1024)))
     found: list[int] = []
     async for each in every_jetstream.direct.lasts(name, [f"{name}.>"]):
@@ -148,7 +138,7 @@ async def test_bad_requests_are_408_or_refused_before_they_are_sent(jetstream: J
 
 
 @pytest.mark.requirement("X-08")
-async def test_a_level_that_the_server_has_not_is_412(every_jetstream: JetStream, fresh_name: str) -> None:
+async def test_level_that_the_server_has_not_is_412(every_jetstream: JetStream, fresh_name: str) -> None:
     name = await filled(every_jetstream, fresh_name, "a")
     demanding = JetStream(every_jetstream.connection, required_api_level=99)
     if await every_jetstream.api.level() < 2:
@@ -158,9 +148,7 @@ async def test_a_level_that_the_server_has_not_is_412(every_jetstream: JetStream
     assert refused.value.err_code == ErrorCode.REQUIRED_API_LEVEL
 
 
-async def test_a_reading_goes_on_where_it_was_when_the_link_was_lost(
-    start_nats: StartNats, start_relay: StartRelay
-) -> None:
+async def test_reading_continues_after_a_lost_link(start_nats: StartNats, start_relay: StartRelay) -> None:
     server = start_nats()
     relay = start_relay(server.port)
     async with Connection(server.url) as aside, Connection(relay.url) as connection:

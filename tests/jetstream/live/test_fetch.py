@@ -70,7 +70,7 @@ async def test_two_steps_ask_for_what_there_is_and_then_for_the_first_to_come(it
 
 @pytest.mark.requirement("P-09", "P-11")
 @on_every_server
-async def test_the_second_step_is_over_with_the_first_messages(it: Scene) -> None:
+async def test_second_step_is_over_with_the_first_messages(it: Scene) -> None:
     consumer = await it.create()
     fetch = asyncio.create_task(consumer.fetch(5, expires_seconds=60, wait=Wait.FIRST))
     await it.until_waiting(1)
@@ -99,7 +99,7 @@ async def test_two_steps_bring_a_whole_batch_in_spite_of_the_bound_on_their_subs
 
 @pytest.mark.requirement("P-13")
 @on_every_server
-async def test_a_cancelled_fetch_leaves_nothing_behind(it: Scene) -> None:
+async def test_cancelled_fetch_leaves_nothing_behind(it: Scene) -> None:
     """Naive: what the server sends to the abandoned inbox is lost until the ack wait is over, here 30 s."""
     consumer = await it.create()
     await it.fill(2)
@@ -116,7 +116,7 @@ async def test_a_cancelled_fetch_leaves_nothing_behind(it: Scene) -> None:
 
 @pytest.mark.requirement("C-11", "C-36")
 @on_every_server
-async def test_a_fetch_by_bytes_counts_as_the_server_does(it: Scene) -> None:
+async def test_fetch_by_bytes_counts_as_the_server_does(it: Scene) -> None:
     async with it.watched_pulls() as pulls:
         consumer = await it.create()
         await it.fill(5, size_bytes=50)
@@ -131,7 +131,7 @@ async def test_a_fetch_by_bytes_counts_as_the_server_does(it: Scene) -> None:
 
 
 @pytest.mark.requirement("C-12")
-async def test_a_long_fetch_has_heartbeats(it: Scene) -> None:
+async def test_long_fetch_has_heartbeats(it: Scene) -> None:
     async with it.watched_pulls() as pulls:
         consumer = await it.create()
         for expires_seconds in (30, 31):
@@ -192,7 +192,7 @@ async def test_fetch_from_a_consumer_that_is_missing_or_deleted_is_an_error_unle
 
 
 @on_every_server
-async def test_a_message_larger_than_all_that_is_asked_for_is_an_error(it: Scene) -> None:
+async def test_message_larger_than_all_that_is_asked_for_is_an_error(it: Scene) -> None:
     """Naive: an empty answer, again and again, with the message in the way of all that follow."""
     consumer = await it.create()
     await it.fill(1, size_bytes=1000)

@@ -45,22 +45,8 @@ async def test_overflow_serves_only_while_enough_is_pending_or_not_acknowledged(
     assert len(await consumer.fetch(1, group="g", min_ack_pending=2, expires_seconds=60)) == 1
 
 
-@pytest.mark.requirement("G-06")
-async def test_either_of_the_two_is_enough_for_overflow_since_2_12(every_server: NatsServer, fresh_name: str) -> None:
-    """A server of 2.11 wants both."""
-    is_enough = not (every_server.options.version or "").startswith("2.11.")
-    async with scene(every_server.url, fresh_name) as it:
-        consumer = await it.create(**OVERFLOW)
-        await it.fill(4)
-        assert len(await consumer.fetch(1, group="g", expires_seconds=60)) == 1
-        for options in ({"min_pending": 2, "min_ack_pending": 100}, {"min_pending": 100, "min_ack_pending": 1}):
-            seconds = 5 if is_enough else 0.05
-            received = await consumer.fetch(1, group="g", expires_seconds=seconds, **options)  # type: ignore[arg-type]
-            assert bool(received) == is_enough
-
-
 @pytest.mark.requirement("G-06", "C-50")
-async def test_a_consumption_below_its_overflow_waits_and_is_served_when_there_is_enough(it: Scene) -> None:
+async def test_consumption_below_its_overflow_waits_and_is_served_when_there_is_enough(it: Scene) -> None:
     consumer = await it.create(**OVERFLOW)
     async with consumer.consume(group="g", min_pending=3, max_messages=10) as messages:
         await it.fill(2)
@@ -72,7 +58,7 @@ async def test_a_consumption_below_its_overflow_waits_and_is_served_when_there_i
 
 @pytest.mark.requirement("G-08", "C-36")
 @on_every_server
-async def test_the_pinned_client_sends_its_id_with_every_later_pull(it: Scene) -> None:
+async def test_pinned_client_sends_its_id_with_every_later_pull(it: Scene) -> None:
     """Naive: without its id the client that is pinned itself gets nothing more, until the pin times out."""
     async with it.watched_pulls() as pulls:
         consumer = await it.create(**PINNED)
@@ -109,7 +95,7 @@ async def test_line_with_the_pins_id_is_not_counted_but_a_publishers_headers_are
 
 @pytest.mark.requirement("G-08", "G-17")
 @pytest.mark.parametrize("policy", [{}, OVERFLOW, PINNED], ids=["no group", "overflow", "pinned_client"])
-async def test_a_pin_that_a_publisher_has_written_harms_no_reader(
+async def test_pin_written_by_a_publisher_is_harmless(
     every_server: NatsServer, fresh_name: str, policy: dict[str, Any]
 ) -> None:
     """Naive: the next pull has it as its id. "400" ends the reading then, or "423" goes round and round with it.
@@ -163,7 +149,7 @@ async def test_one_client_is_pinned_and_the_other_stands_by(it: Scene) -> None:
 
 @pytest.mark.requirement("G-09", "G-13", "G-15")
 @on_every_server
-async def test_a_lost_pin_is_forgotten_and_the_next_pull_follows_at_once(it: Scene, fresh_name: str) -> None:
+async def test_lost_pin_is_forgotten_and_the_next_pull_follows_at_once(it: Scene, fresh_name: str) -> None:
     """Naive: 423 ends it, or is noticed only by the missed heartbeat: here after 30 s, but messages come within one."""
     consumer = await it.create(**PINNED)
     told: list[str] = []
@@ -221,7 +207,7 @@ async def test_pulls_that_outlast_the_pin_are_reported(it: Scene) -> None:
 
 @pytest.mark.requirement("G-16")
 @on_newest_servers
-async def test_the_lowest_priority_number_is_served_first(it: Scene) -> None:
+async def test_lowest_priority_number_is_served_first(it: Scene) -> None:
     consumer = await it.create(**PRIORITIZED)
     fetches = {}
     for waiting, priority in enumerate((5, 1, None), start=1):

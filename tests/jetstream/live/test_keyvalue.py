@@ -46,9 +46,7 @@ async def got(bucket: Bucket, key: str, *, from_leader: bool = False) -> Entry:
     return entry
 
 
-async def test_earlier_revisions_are_kept_as_the_history_allows_until_a_purge(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_history_keeps_earlier_revisions_until_a_purge(every_jetstream: JetStream, fresh_name: str) -> None:
     bucket = await every_jetstream.key_value.create(fresh_name, history=2)
     revisions = [await bucket.put("a", str(number).encode()) for number in range(3)]
     other = await bucket.put("b", b"other")
@@ -113,7 +111,7 @@ async def test_removals_too_can_insist_on_a_revision(bucket: Bucket) -> None:
 
 
 @pytest.mark.requirement("X-07")
-async def test_a_key_with_a_time_to_live_goes_away_by_itself(jetstream: JetStream, fresh_name: str) -> None:
+async def test_key_with_a_time_to_live_goes_away_by_itself(jetstream: JetStream, fresh_name: str) -> None:
     bucket = await jetstream.key_value.create(fresh_name, storage="memory")
     await bucket.create("a", b"1", ttl_seconds=1)
     await bucket.put("b", b"1", ttl_seconds=90)
@@ -127,7 +125,7 @@ async def test_a_key_with_a_time_to_live_goes_away_by_itself(jetstream: JetStrea
     assert await bucket.get("b")
 
 
-async def test_a_bucket_says_what_it_is(every_jetstream: JetStream, fresh_name: str) -> None:
+async def test_bucket_says_what_it_is(every_jetstream: JetStream, fresh_name: str) -> None:
     bucket = await every_jetstream.key_value.create(
         fresh_name, history=3, ttl_seconds=60, limit_marker_ttl_seconds=5, storage="memory", description="x"
     )
@@ -139,9 +137,7 @@ async def test_a_bucket_says_what_it_is(every_jetstream: JetStream, fresh_name: 
     assert status.info.config["description"] == "x"
 
 
-async def test_buckets_are_created_opened_changed_listed_and_deleted(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_buckets_are_created_changed_listed_and_deleted(every_jetstream: JetStream, fresh_name: str) -> None:
     key_value = every_jetstream.key_value
     with pytest.raises(MissingError, match=f"KV_{fresh_name}"):
         await key_value.open(fresh_name)
@@ -177,9 +173,7 @@ async def test_bad_keys_values_and_watches_are_refused(jetstream: JetStream, fre
 
 
 @pytest.mark.requirement("P-01")
-async def test_bucket_of_another_domain_is_used_there_and_a_mirror_is_read_here_and_written_at_its_origin(
-    start_nats_leaf: StartNatsLeaf,
-) -> None:
+async def test_bucket_of_another_domain_and_its_mirror(start_nats_leaf: StartNatsLeaf) -> None:
     pair = start_nats_leaf()
     async with Connection(pair.hub.url) as connection:
         at_leaf = JetStream(connection, domain="leaf")
@@ -206,7 +200,7 @@ async def test_bucket_of_another_domain_is_used_there_and_a_mirror_is_read_here_
         await eventually(has_arrived, "what was written comes back")
 
 
-async def test_a_conflict_names_the_revision_in_a_cluster_too(nats_cluster: NatsCluster) -> None:
+async def test_conflict_names_the_revision_in_a_cluster_too(nats_cluster: NatsCluster) -> None:
     """There the server's refusal does not say it."""
     async with Connection(nats_cluster.urls) as connection:
         bucket = await JetStream(connection).key_value.create("b", replicas=3)
@@ -230,9 +224,7 @@ async def peers_view(bucket: PeerBucket, key: str) -> tuple[bytes | None, int | 
     return entry.value, entry.revision
 
 
-async def test_another_client_reads_what_we_write_and_we_what_it_writes(
-    every_server: NatsServer, fresh_name: str
-) -> None:
+async def test_another_client_and_ours_read_each_others_writes(every_server: NatsServer, fresh_name: str) -> None:
     async with Connection(every_server.url) as connection, peer(every_server) as other:
         ours = await JetStream(connection).key_value.create(fresh_name, history=5)
         theirs = await other.key_value(fresh_name)
@@ -296,9 +288,7 @@ async def following(watch: Watch, count: int) -> list[Entry]:
         return [await anext(watch) for _ in range(count)]
 
 
-async def test_watch_begins_with_the_last_of_each_key_and_goes_on_with_what_comes(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_watch_begins_with_the_last_of_each_key(every_jetstream: JetStream, fresh_name: str) -> None:
     empty = await every_jetstream.key_value.create(f"{fresh_name}-empty")
     async with empty.watch() as watch:
         assert await watch.initial() == []
@@ -317,7 +307,7 @@ async def test_watch_begins_with_the_last_of_each_key_and_goes_on_with_what_come
         assert seen(await following(watch, 1)) == [("d", b"5")]
 
 
-async def test_a_watch_shows_what_it_is_asked_for(every_jetstream: JetStream, fresh_name: str) -> None:
+async def test_watch_shows_what_it_is_asked_for(every_jetstream: JetStream, fresh_name: str) -> None:
     bucket = await filled(every_jetstream, fresh_name, history=5)
 
     async def initial(*keys: str, **options: Unpack[WatchOptions]) -> list[tuple[str, bytes | None]]:
@@ -377,9 +367,7 @@ async def test_old_marks_are_cleared_away_and_young_ones_kept(every_jetstream: J
 
 
 @pytest.mark.requirement("X-07")
-async def test_a_key_that_runs_out_is_told_to_watchers_where_the_bucket_sets_marks(
-    jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_watchers_see_expired_keys_if_the_bucket_sets_marks(jetstream: JetStream, fresh_name: str) -> None:
     bucket = await jetstream.key_value.create(fresh_name, limit_marker_ttl_seconds=5)
     async with bucket.watch() as watch:
         await bucket.create("a", b"1", ttl_seconds=1)
@@ -387,7 +375,7 @@ async def test_a_key_that_runs_out_is_told_to_watchers_where_the_bucket_sets_mar
         assert (put.operation, gone.operation, gone.key) == ("put", "purge", "a")
 
 
-async def test_a_watch_lives_through_the_death_of_its_server(start_nats: StartNats) -> None:
+async def test_watch_lives_through_the_death_of_its_server(start_nats: StartNats) -> None:
     """No update is missed and none comes twice, though consumer and link are gone."""
     server = start_nats()
     async with Connection(server.url) as connection:

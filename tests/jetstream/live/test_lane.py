@@ -48,7 +48,7 @@ def replies(blocks: list[Block]) -> list[bytes]:
 
 
 @on_newest_servers
-async def test_a_lane_brings_every_message_once_and_in_order(it: Scene) -> None:
+async def test_lane_brings_every_message_once_and_in_order(it: Scene) -> None:
     consumer = await it.create()
     await it.fill(2000)
     async with consumer.lane(max_messages=300) as lane:
@@ -81,7 +81,7 @@ async def test_row_of_a_block_has_all_that_a_message_has_and_any_payload(it: Sce
     assert Headers(header)["Key"] == "value"
 
 
-async def test_the_answers_of_ten_thousand_messages_are_one_write(it: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_answers_of_ten_thousand_messages_are_one_write(it: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     consumer = await it.create(max_ack_pending=20_000)
     await it.fill(10_000)
     async with consumer.lane(max_messages=10_000) as lane:
@@ -214,9 +214,7 @@ async def test_lane_that_has_not_begun_or_whose_consumer_is_deleted_ends_with_an
 
 
 @pytest.mark.requirement("C-53", "C-54")
-async def test_a_lane_goes_on_after_the_server_was_killed_and_loses_nothing(
-    start_nats: StartNats, fresh_name: str
-) -> None:
+async def test_lane_continues_after_a_killed_server(start_nats: StartNats, fresh_name: str) -> None:
     """Naive: the pulls that waited at the old server are waited for, and nothing ever comes again."""
     server = start_nats()
     async with Connection(server.url, options=QUICK) as connection:
@@ -237,7 +235,7 @@ async def test_a_lane_goes_on_after_the_server_was_killed_and_loses_nothing(
         assert seen == set(range(600))
 
 
-async def test_settling_over_a_lost_link_is_an_error_and_may_be_repeated(
+async def test_settling_over_a_lost_link_may_be_repeated(
     it: Scene, server: NatsServer, start_relay: StartRelay
 ) -> None:
     relay = start_relay(server.port)
@@ -250,7 +248,7 @@ async def test_settling_over_a_lost_link_is_an_error_and_may_be_repeated(
     assert (await it.info()).num_ack_pending == 0
 
 
-async def test_what_is_settled_without_a_link_leaves_over_the_one_that_confirms_it(
+async def test_acks_leave_over_the_link_that_confirms_them(
     it: Scene, server: NatsServer, start_relay: StartRelay
 ) -> None:
     """Naive: the acks leave with the next link, and the last one is confirmed by the one after that."""
@@ -288,7 +286,7 @@ async def settle_at_last(lane: Lane, held: list[bytes]) -> None:
 
 
 @pytest.mark.requirement("G-08")
-async def test_a_lane_keeps_the_pin_of_its_group(it: Scene) -> None:
+async def test_lane_keeps_the_pin_of_its_group(it: Scene) -> None:
     consumer = await it.create(priority_groups=["g"], priority_policy="pinned_client")
     await it.fill(300)
     async with consumer.lane(max_messages=50, group="g") as lane, it.watched_pulls() as pulls:
@@ -303,7 +301,7 @@ async def test_a_lane_keeps_the_pin_of_its_group(it: Scene) -> None:
     assert {pull.pull["id"] for pull in pulls} == {group.pinned_id}
 
 
-async def test_a_lane_runs_encrypted_and_with_any_login(start_nats: StartNats, fresh_name: str, tmp_path: Path) -> None:
+async def test_lane_runs_encrypted_and_with_any_login(start_nats: StartNats, fresh_name: str, tmp_path: Path) -> None:
     access, encryption = creds(tmp_path), tls(tmp_path, handshake_first=True)
     server = start_nats(access=access, encryption=encryption)
     async with Connection(server.url, auth=login(access), tls=trust(encryption)) as connection:

@@ -11,7 +11,7 @@ from tests.testbed.nats.fixtures import StartNats
 
 @pytest.mark.requirement("S-14", "S-15", "S-16", "S-19")
 @on_every_server
-async def test_a_message_tells_where_it_stands(it: Scene, fresh_name: str) -> None:
+async def test_message_tells_where_it_stands(it: Scene, fresh_name: str) -> None:
     consumer = await it.create()
     await it.fill(3)
     first, second = await consumer.fetch(2)
@@ -48,7 +48,7 @@ async def test_headers_of_a_message_are_those_that_were_published(it: Scene, fre
 
 @pytest.mark.requirement("C-36")
 @on_every_server
-async def test_the_size_of_a_message_is_what_the_server_counts(it: Scene) -> None:
+async def test_size_of_a_message_is_what_the_server_counts(it: Scene) -> None:
     """Naive: characters of header names and values: 2 for `A: b`, where the block is 18 bytes longer with it."""
     consumer = await it.create()
     await it.publish(bytes(50))
@@ -64,7 +64,7 @@ async def test_the_size_of_a_message_is_what_the_server_counts(it: Scene) -> Non
 
 
 @pytest.mark.requirement("S-14", "S-16")
-async def test_a_stray_message_is_no_message_of_a_stream_and_harms_no_other(it: Scene) -> None:
+async def test_stray_message_is_no_message_of_a_stream_and_harms_no_other(it: Scene) -> None:
     """Someone publishes to a consumption's inbox. (With a reply in $JS.ACK the server would not even pass it on.)"""
     consumer = await it.create()
     async with it.watched_pulls() as pulls, consumer.consume() as messages:

@@ -69,9 +69,7 @@ async def consumers_of(js: JetStream, stream: str) -> list[str]:
 
 class TestOnEveryServer:
     @pytest.mark.requirement("O-01", "S-15", "S-16", "S-19")
-    async def test_stream_is_read_in_order_from_its_beginning(
-        self, every_jetstream: JetStream, fresh_name: str
-    ) -> None:
+    async def test_stream_is_read_in_order(self, every_jetstream: JetStream, fresh_name: str) -> None:
         await make_stream(every_jetstream, fresh_name, 200)
         async with every_jetstream.ordered(fresh_name, max_messages=50) as reading:
             assert await read(reading, 200) == list(range(1, 201))
@@ -81,9 +79,7 @@ class TestOnEveryServer:
             assert await read(reading, 210) == list(range(1, 211))
 
     @pytest.mark.requirement("O-05", "O-06")
-    async def test_its_consumer_is_short_lived_and_in_memory_and_gone_at_the_end(
-        self, every_jetstream: JetStream, fresh_name: str
-    ) -> None:
+    async def test_consumer_is_in_memory_and_gone_at_the_end(self, every_jetstream: JetStream, fresh_name: str) -> None:
         await make_stream(every_jetstream, fresh_name, 1)
         async with every_jetstream.ordered(fresh_name, name_prefix="mine", filter_subjects=f"{fresh_name}.*"):
             config = (await every_jetstream.consumers.info(fresh_name, "mine_1")).config
@@ -95,9 +91,7 @@ class TestOnEveryServer:
         assert await consumers_of(every_jetstream, fresh_name) == []
 
     @pytest.mark.requirement("O-01", "O-06")
-    async def test_a_consumer_that_is_deleted_is_replaced_where_it_was(
-        self, every_jetstream: JetStream, fresh_name: str
-    ) -> None:
+    async def test_deleted_consumer_is_replaced(self, every_jetstream: JetStream, fresh_name: str) -> None:
         reports: list[JetStreamError] = []
         await make_stream(every_jetstream, fresh_name, 100)
         async with every_jetstream.ordered(
@@ -110,9 +104,7 @@ class TestOnEveryServer:
             await publish(every_jetstream, fresh_name, 101, 110)
             assert await read(reading, 10) == list(range(101, 111))
 
-    async def test_new_messages_are_those_since_the_reading_began_even_if_its_first_consumer_is_lost(
-        self, every_jetstream: JetStream, fresh_name: str
-    ) -> None:
+    async def test_new_means_since_the_reading_began(self, every_jetstream: JetStream, fresh_name: str) -> None:
         """The naive way: the next consumer takes what came between them for old."""
         for policy in ("new", "last"):
             name = f"{fresh_name}-{policy}"
@@ -129,7 +121,7 @@ class TestOnEveryServer:
                 assert await read(reading, 2) == [11, 12]
             assert reports
 
-    async def test_it_begins_where_it_is_told_to(self, every_jetstream: JetStream, fresh_name: str) -> None:
+    async def test_reading_begins_where_it_was_asked_to(self, every_jetstream: JetStream, fresh_name: str) -> None:
         await make_stream(every_jetstream, fresh_name, 20)
         async with every_jetstream.ordered(fresh_name, deliver_policy="by_start_sequence", opt_start_seq=15) as reading:
             message = await anext(reading)
@@ -166,9 +158,7 @@ class TestWhatIsWrong:
 
 
 class TestWaiting:
-    async def test_next_returns_none_when_nothing_came_in_time_and_stop_ends_the_iteration(
-        self, jetstream: JetStream, fresh_name: str
-    ) -> None:
+    async def test_next_may_return_none_and_stop_ends_iteration(self, jetstream: JetStream, fresh_name: str) -> None:
         await make_stream(jetstream, fresh_name, 1)
         async with jetstream.ordered(fresh_name) as reading:
             message = await reading.next(60)
@@ -200,9 +190,7 @@ class TestWaiting:
 
 class TestTrouble:
     @pytest.mark.requirement("O-07", "X-14")
-    async def test_a_consumer_that_somebody_resets_is_replaced_unseen(
-        self, newest_server: NatsServer, fresh_name: str
-    ) -> None:
+    async def test_reset_consumer_is_replaced(self, newest_server: NatsServer, fresh_name: str) -> None:
         reports: list[JetStreamError] = []
         async with Connection(newest_server.url) as connection:
             js = JetStream(connection)
@@ -232,9 +220,7 @@ class TestTrouble:
                 assert await read(reading, 10) == list(range(11, 21))
 
     @pytest.mark.requirement("O-01", "O-06")
-    async def test_a_server_that_is_killed_again_and_again_costs_no_message_and_repeats_none(
-        self, start_nats: StartNats
-    ) -> None:
+    async def test_repeatedly_killed_server_costs_no_message(self, start_nats: StartNats) -> None:
         server = start_nats()
         async with Connection(server.url) as connection:
             js = JetStream(connection)
@@ -248,7 +234,7 @@ class TestTrouble:
                 numbers += await read(reading, 900)
             assert numbers == list(range(1, 3001))
 
-    async def test_a_stream_that_is_lost_with_its_server_and_made_anew_is_read_on(self, start_nats: StartNats) -> None:
+    async def test_stream_lost_with_its_server_and_recreated_is_read_on(self, start_nats: StartNats) -> None:
         """As one in memory is. The naive way waits, without a word, until it has as many messages as before."""
         server = start_nats()
         reports: list[JetStreamError] = []
@@ -266,7 +252,7 @@ class TestTrouble:
                 assert await read(reading, 4) == [6, 7, 8, 9]
             assert any(isinstance(report, StreamRestartedError) for report in reports)
 
-    async def test_a_stream_that_is_made_anew_is_read_on(self, jetstream: JetStream, fresh_name: str) -> None:
+    async def test_recreated_stream_is_read_on(self, jetstream: JetStream, fresh_name: str) -> None:
         reports: list[JetStreamError] = []
         await make_stream(jetstream, fresh_name, 5)
         async with jetstream.ordered(fresh_name, on_report=reports.append) as reading:
@@ -288,9 +274,7 @@ class TestTrouble:
 
 class TestInACluster:
     @pytest.mark.requirement("O-01", "O-02", "O-06")
-    async def test_a_leader_that_changes_and_a_node_that_is_killed_cost_no_message_and_repeat_none(
-        self, nats_cluster: NatsCluster
-    ) -> None:
+    async def test_changing_leader_and_killed_node_cost_no_message(self, nats_cluster: NatsCluster) -> None:
         """The consumer lives on one node only: the one that is killed. Who asks during the election is not answered."""
         async with Connection(nats_cluster.urls) as connection:
             js = JetStream(connection)

@@ -30,9 +30,7 @@ async def stream(jetstream: JetStream, name: str, **fields: object) -> str:
     return name
 
 
-async def test_stream_confirms_what_it_stores_and_stores_a_message_id_once(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_stream_confirms_and_stores_each_message_id_once(every_jetstream: JetStream, fresh_name: str) -> None:
     name = await stream(every_jetstream, fresh_name)
     ack = await every_jetstream.publish(f"{name}.a", b"1", headers={"Color": "red"}, message_id="7")
     assert (ack.stream, ack.sequence, ack.duplicate) == (name, 1, False)
@@ -42,7 +40,7 @@ async def test_stream_confirms_what_it_stores_and_stores_a_message_id_once(
     assert (again.sequence, again.duplicate) == (1, True)
 
 
-async def test_expectation_that_does_not_hold_is_a_conflict(
+async def test_unmet_expectation_is_a_conflict(
     every_jetstream: JetStream, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
     name = await stream(every_jetstream, fresh_name)
@@ -69,9 +67,7 @@ async def test_expectation_that_does_not_hold_is_a_conflict(
 
 
 @pytest.mark.requirement("X-07")
-async def test_message_may_have_a_time_to_live_where_the_stream_allows_it(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_message_may_have_a_time_to_live_if_allowed(every_jetstream: JetStream, fresh_name: str) -> None:
     name = await stream(every_jetstream, fresh_name, allow_msg_ttl=True)
     for seconds, header in ((90, "90"), (1.5, "1500ms"), ("never", "never")):
         ack = await every_jetstream.publish(f"{name}.a", ttl_seconds=seconds)  # type: ignore[arg-type] # of a mixed tuple
@@ -84,9 +80,7 @@ async def test_message_may_have_a_time_to_live_where_the_stream_allows_it(
 
 
 @pytest.mark.requirement("X-02")
-async def test_publish_is_repeated_until_a_stream_answers_or_attempts_or_time_are_over(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_publish_is_repeated_until_a_stream_answers(every_jetstream: JetStream, fresh_name: str) -> None:
     with pytest.raises(NoRespondersError, match=rf"No stream has taken a message on {fresh_name}\.a, in 3 attempts"):
         await every_jetstream.publish(f"{fresh_name}.a", retry=Retry(wait_seconds=0.01))
     with pytest.raises(
@@ -110,14 +104,14 @@ async def test_message_that_a_mere_subscriber_gets_is_not_confirmed(jetstream: J
     assert [type(ack.exception()) for ack in acks] == [RequestTimeoutError] * 3
 
 
-async def test_a_message_that_is_too_large_is_refused_before_it_is_sent(jetstream: JetStream, fresh_name: str) -> None:
+async def test_message_that_is_too_large_is_refused_before_it_is_sent(jetstream: JetStream, fresh_name: str) -> None:
     name = await stream(jetstream, fresh_name)
     with pytest.raises(UsageError, match="larger than"):
         await jetstream.publish(f"{name}.a", bytes((1 << 20) + 1))
     assert (await jetstream.publish(f"{name}.a", bytes(1 << 20))).sequence == 1
 
 
-async def test_a_lost_link_leaves_open_whether_a_message_was_stored_unless_it_has_an_id(
+async def test_lost_link_leaves_only_messages_with_an_id_certain(
     start_nats: StartNats, start_relay: StartRelay
 ) -> None:
     """The naive way is to publish again in any case, which stores it twice."""
@@ -138,7 +132,7 @@ async def test_a_lost_link_leaves_open_whether_a_message_was_stored_unless_it_ha
 # Many at once.
 
 
-async def test_a_publisher_keeps_the_order_and_confirms_each(every_jetstream: JetStream, fresh_name: str) -> None:
+async def test_publisher_keeps_the_order_and_confirms_each(every_jetstream: JetStream, fresh_name: str) -> None:
     name = await stream(every_jetstream, fresh_name)
     async with every_jetstream.publisher(max_in_flight=10) as publisher:
         acks = [await publisher.submit(f"{name}.a", str(number).encode()) for number in range(100)]
@@ -146,7 +140,7 @@ async def test_a_publisher_keeps_the_order_and_confirms_each(every_jetstream: Je
     assert (await every_jetstream.streams.get_message(name, sequence=100)).data == b"99"
 
 
-async def test_a_publisher_has_no_more_on_its_way_than_it_may(jetstream: JetStream, fresh_name: str) -> None:
+async def test_publisher_has_no_more_on_its_way_than_it_may(jetstream: JetStream, fresh_name: str) -> None:
     """A subscriber plays the stream, as it can take its time."""
     connection = jetstream.connection
     heard: list[str] = []
@@ -179,7 +173,7 @@ async def test_what_fails_in_a_publisher_fails_alone(jetstream: JetStream, fresh
     assert isinstance(homeless.exception(), NoRespondersError)
 
 
-async def test_a_publisher_outlives_a_server_and_repeats_only_what_has_an_id(start_nats: StartNats) -> None:
+async def test_publisher_outlives_a_server_and_repeats_only_what_has_an_id(start_nats: StartNats) -> None:
     server = start_nats()
     async with Connection(server.url) as connection:
         jetstream = JetStream(connection)
@@ -200,7 +194,7 @@ async def test_a_publisher_outlives_a_server_and_repeats_only_what_has_an_id(sta
         assert info.state.subjects[f"{name}.c"] == info.state.subjects[f"{name}.d"] == 1
 
 
-async def test_a_closed_connection_ends_what_is_on_its_way(server: NatsServer, fresh_name: str) -> None:
+async def test_closed_connection_ends_what_is_on_its_way(server: NatsServer, fresh_name: str) -> None:
     connection = Connection(server.url)
     await connection.open()
     connection.subscribe(fresh_name, lambda *_: None)
@@ -274,9 +268,7 @@ async def test_cancelling_a_confirmation_does_not_affect_others(jetstream: JetSt
     assert acks[2].result().sequence == 3
 
 
-async def test_leaving_a_publisher_in_trouble_tells_that_what_is_on_its_way_is_unknown(
-    jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_leaving_a_publisher_by_an_error_ends_its_acks(jetstream: JetStream, fresh_name: str) -> None:
     jetstream.connection.subscribe(fresh_name, lambda *_: None)
     acks: list[asyncio.Future[PubAck]] = []
 
@@ -298,7 +290,7 @@ def drafts(name: str, number: int) -> list[Draft]:
 
 
 @pytest.mark.requirement("X-10")
-async def test_a_batch_is_stored_as_a_whole(every_jetstream: JetStream, fresh_name: str) -> None:
+async def test_batch_is_stored_as_a_whole(every_jetstream: JetStream, fresh_name: str) -> None:
     if await every_jetstream.api.level() < 2:
         with pytest.raises(UsageError, match=r"An atomic batch needs .* API level 2"):
             await every_jetstream.publish_batch(drafts(fresh_name, 3))
@@ -333,7 +325,7 @@ async def test_batch_that_is_refused_stores_nothing(jetstream: JetStream, fresh_
 
 
 @pytest.mark.requirement("X-10")
-async def test_a_stream_has_no_more_than_fifty_batches_under_way(jetstream: JetStream, fresh_name: str) -> None:
+async def test_stream_has_no_more_than_fifty_batches_under_way(jetstream: JetStream, fresh_name: str) -> None:
     name = await stream(jetstream, fresh_name, allow_atomic=True)
     for number in range(50):
         begun = {"Nats-Batch-Id": f"{fresh_name}-{number}", "Nats-Batch-Sequence": "1"}
@@ -345,9 +337,7 @@ async def test_a_stream_has_no_more_than_fifty_batches_under_way(jetstream: JetS
 
 
 @pytest.mark.requirement("X-10")
-async def test_a_batch_whose_link_is_lost_says_what_became_of_it(
-    start_nats: StartNats, start_relay: StartRelay
-) -> None:
+async def test_batch_whose_link_is_lost_says_its_fate(start_nats: StartNats, start_relay: StartRelay) -> None:
     async with fragile(start_nats, start_relay) as scene:
         jetstream = JetStream(scene.connection)
         name = await stream(jetstream, "ORDERS", allow_atomic=True)
@@ -362,7 +352,7 @@ async def test_a_batch_whose_link_is_lost_says_what_became_of_it(
 
 
 @pytest.mark.requirement("X-10")
-async def test_a_batch_that_finds_no_link_is_not_stored(start_nats: StartNats) -> None:
+async def test_batch_that_finds_no_link_is_not_stored(start_nats: StartNats) -> None:
     server = start_nats()
     async with Connection(server.url) as connection:
         jetstream = JetStream(connection, timeout_seconds=0.2)

@@ -99,7 +99,7 @@ async def take(subscription: Pushing, count: int) -> list[bytes]:
 
 class TestOnEveryServer:
     @pytest.mark.requirement("S-04", "S-11", "S-12", "S-15", "S-16", "S-19")
-    async def test_a_subject_is_enough_and_nothing_is_left_at_the_end(self, every_orders: Orders) -> None:
+    async def test_subject_is_enough_and_nothing_is_left_at_the_end(self, every_orders: Orders) -> None:
         await every_orders.publish(b"1", b"2")
         async with every_orders.js.subscribe(every_orders.subject) as subscription:
             assert subscription.stream == every_orders.stream
@@ -159,9 +159,7 @@ class TestOnEveryServer:
 
     @pytest.mark.requirement("S-24", "S-25", "S-31")
     @pytest.mark.full
-    async def test_heartbeats_hold_off_the_alarm_that_sounds_when_a_quiet_consumer_is_deleted(
-        self, every_orders: Orders
-    ) -> None:
+    async def test_heartbeats_hold_off_the_alarm_of_a_deleted_consumer(self, every_orders: Orders) -> None:
         """The naive way waits for ever: a push consumer that is deleted notifies no client."""
         reports: list[JetStreamError] = []
         beats: list[bytes] = []
@@ -180,7 +178,7 @@ class TestOnEveryServer:
         assert report.silent_seconds == pytest.approx(3)
 
     @pytest.mark.requirement("S-27", "S-30", "S-31")
-    async def test_a_slow_reader_slows_the_server_by_flow_control(self, every_orders: Orders) -> None:
+    async def test_slow_reader_slows_the_server_by_flow_control(self, every_orders: Orders) -> None:
         """The naive way answers when the request arrives, and buffers the whole stream.
 
         While it is not answered, heartbeats tell of the stall; those are not answered either until it is time.
@@ -225,9 +223,7 @@ class TestWhatCannotBe:
         assert await orders.consumers() == []
 
     @pytest.mark.requirement("S-07", "S-08", "S-09", "S-10")
-    async def test_consumer_that_differs_from_what_is_wanted_is_refused_and_unchanged(
-        self, orders: Orders, subtests: pytest.Subtests
-    ) -> None:
+    async def test_different_consumer_is_refused_and_unchanged(self, orders: Orders, subtests: pytest.Subtests) -> None:
         queue, us, eu = {"deliver_group": "workers"}, f"{orders.stream}.us", f"{orders.stream}.eu"
         cases: list[tuple[dict[str, str | None], dict[str, Any], str]] = [
             ({**queue}, {}, "belongs to the queue workers; this subscription names none"),
@@ -265,7 +261,7 @@ class TestMessages:
                 message.ack()
 
     @pytest.mark.requirement("S-26", "X-14")
-    async def test_a_consumer_that_is_reset_is_reported_and_goes_on(self, orders: Orders) -> None:
+    async def test_consumer_that_is_reset_is_reported_and_goes_on(self, orders: Orders) -> None:
         reports: list[JetStreamError] = []
         await orders.publish(b"1", b"2")
         async with orders.js.subscribe(orders.subject, on_report=reports.append) as subscription:
@@ -277,7 +273,7 @@ class TestMessages:
         assert (gap.expected, gap.got) == (3, 1)
 
     @pytest.mark.requirement("S-26")
-    async def test_a_delivery_that_is_lost_is_reported_and_comes_again(self, orders: Orders) -> None:
+    async def test_delivery_that_is_lost_is_reported_and_comes_again(self, orders: Orders) -> None:
         """It was sent to a link that had just ended. Here, it is sent to somebody else who listened for a moment."""
         reports: list[JetStreamError] = []
         await orders.make_push_consumer(ack_wait=3_000_000_000, idle_heartbeat=SOON_NS)
@@ -294,9 +290,7 @@ class TestMessages:
         assert [(gap.expected, gap.got) for gap in reports if isinstance(gap, GapError)] == [(2, 3)]
 
     @pytest.mark.requirement("S-32", "S-33")
-    async def test_statuses_are_never_handed_out_and_unknown_ones_are_raised_in_their_turn(
-        self, orders: Orders
-    ) -> None:
+    async def test_statuses_are_never_handed_out_but_unknown_ones_raised(self, orders: Orders) -> None:
         await orders.publish(b"1")
         async with orders.js.subscribe(orders.subject) as subscription:
             assert await take(subscription, 1) == [b"1"]
@@ -312,7 +306,7 @@ class TestMessages:
         orders.js.connection.subscribe("flow.control", lambda subject, *_: answers.append(subject))
         async with orders.js.subscribe(orders.subject) as subscription:
             waiting = asyncio.ensure_future(subscription.next(PATIENCE_SECONDS))
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # calm: a turn of the loop
             frame = wire.publish(
                 subscription.config["deliver_subject"].encode(),
                 b"",
@@ -326,9 +320,7 @@ class TestMessages:
             assert message.data == b"1"
         assert answers == [b"flow.control"]
 
-    async def test_a_slow_reader_without_flow_control_stops_the_reading_and_loses_nothing(
-        self, server: NatsServer, orders: Orders
-    ) -> None:
+    async def test_slow_reader_without_flow_control_loses_nothing(self, server: NatsServer, orders: Orders) -> None:
         """The naive way drops what does not fit its queue, and calls it a slow consumer (nats.py#298, #372)."""
         await orders.fill(1000, 1000)
         async with (
@@ -347,11 +339,11 @@ class TestMessages:
 
 
 class TestFunctions:
-    async def test_a_function_gets_each_message_one_after_another(self, orders: Orders) -> None:
+    async def test_function_gets_each_message_one_after_another(self, orders: Orders) -> None:
         got: list[bytes] = []
 
         async def on_message(message: Message) -> None:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # calm: a turn of the loop
             got.append(message.data)
             message.ack()
 
@@ -378,9 +370,7 @@ class TestFunctions:
 
 class TestTheEnd:
     @pytest.mark.requirement("S-12")
-    async def test_drain_hands_out_all_that_was_sent_and_then_deletes_its_consumer_unless_it_is_to_be_kept(
-        self, orders: Orders
-    ) -> None:
+    async def test_drain_hands_out_all_and_then_deletes_what_is_not_kept(self, orders: Orders) -> None:
         await orders.publish(*(b"%d" % number for number in range(50)))
         got: list[bytes] = []
         async with orders.js.subscribe(orders.subject) as subscription:
@@ -398,9 +388,7 @@ class TestTheEnd:
         assert await orders.consumers() == ["etl"]
 
     @pytest.mark.requirement("S-12")
-    async def test_deletion_that_fails_is_reported_after_drain_and_raised_otherwise(
-        self, start_nats: StartNats
-    ) -> None:
+    async def test_failed_deletion_is_reported_after_drain_or_raised(self, start_nats: StartNats) -> None:
         reports: list[JetStreamError] = []
         async with reader_without(start_nats, "$JS.API.CONSUMER.DELETE.>") as js:
             async with js.subscribe("orders.eu", on_report=reports.append) as subscription:
@@ -460,9 +448,7 @@ async def until_pending(orders: Orders, consumer: str, count: int = 1) -> None:
 
 
 class TestPermissions:
-    async def test_user_who_may_not_subscribe_to_the_deliver_subject_gets_an_error_and_makes_nothing(
-        self, start_nats: StartNats
-    ) -> None:
+    async def test_forbidden_deliver_subject_is_an_error_and_makes_nothing(self, start_nats: StartNats) -> None:
         """The naive way waits for ever: the server says so on the connection only."""
         async with reader_without(start_nats, listening_to="deliver.>") as js:
             with pytest.raises(AuthenticationError, match=r"deliver\.here"):
@@ -485,7 +471,7 @@ class TestPulling:
     """The same workflow leads to consumers that are pulled from."""
 
     @pytest.mark.requirement("S-04", "S-12")
-    async def test_a_pull_subscription_finds_its_stream_and_leaves_nothing(self, every_orders: Orders) -> None:
+    async def test_pull_subscription_finds_its_stream_and_leaves_nothing(self, every_orders: Orders) -> None:
         await every_orders.publish(b"1", b"2")
         async with every_orders.js.subscribe_pull(every_orders.subject, durable="etl") as consumer:
             assert [message.data for message in await consumer.fetch(2)] == [b"1", b"2"]

@@ -29,9 +29,7 @@ async def test_only_a_work_queue_refuses_to_be_pulled_from_without_explicit_acks
 
 
 @pytest.mark.requirement("X-04", "X-09")
-async def test_metadata_of_the_servers_prefix_is_accepted_and_unknown_fields_are_refused_since_2_12(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_reserved_metadata_is_accepted_but_unknown_fields_are_not(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
     mine = {"_nats.mine": "kept", "_nats.req.level": "99", "_nats.ver": "mine", "_nats.level": "mine"}
     stored = (await raw.make_consumer(f"{fresh_name}.c", metadata=mine))["metadata"]
@@ -54,9 +52,7 @@ async def is_unanswered(raw: Raw, operation: str) -> bool:
 
 
 @pytest.mark.requirement("X-14")
-async def test_a_reset_begins_the_consumers_own_sequence_anew_behind_its_ack_floor_or_where_told(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_reset_restarts_the_consumers_own_sequence(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", b"2", b"3")
     if raw.version < RESET_SINCE:
         assert await is_unanswered(raw, f"CONSUMER.RESET.{of}"), "what a server cannot do it does not refuse"
@@ -73,9 +69,7 @@ async def test_a_reset_begins_the_consumers_own_sequence_anew_behind_its_ack_flo
 
 
 @pytest.mark.requirement("X-14")
-async def test_reset_goes_no_further_back_than_the_deliver_policy_does(
-    raw: Raw, fresh_name: str, subtests: pytest.Subtests
-) -> None:
+async def test_reset_goes_no_further_back_than_the_policy(raw: Raw, fresh_name: str, subtests: pytest.Subtests) -> None:
     await ready(raw, fresh_name, b"1", b"2", b"3")
     by_sequence = {"deliver_policy": "by_start_sequence", "opt_start_seq": 2}
     cases: list[tuple[dict[str, Any], int, int | None]] = [
@@ -121,7 +115,7 @@ async def test_each_key_has_one_partition_and_each_partition_one_consumer(raw: R
 
 
 @pytest.mark.requirement("X-10")
-async def test_an_atomic_batch_is_stored_as_a_whole_or_not_at_all(raw: Raw, fresh_name: str) -> None:
+async def test_atomic_batch_is_stored_as_a_whole_or_not_at_all(raw: Raw, fresh_name: str) -> None:
     made = await raw.make_stream(fresh_name, allow_atomic=True, storage="file")
     if raw.version < STRICT_SINCE:
         assert "allow_atomic" not in made

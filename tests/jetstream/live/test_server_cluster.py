@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from nats.aio.msg import Msg
+from nats.errors import TimeoutError as NatsTimeoutError
 
 from tests.jetstream.eventually import eventually
 from tests.jetstream.raw import Pull, Raw, connected, sequence, status, until_pending, until_waiting
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import eventually_async
 
 NO_WAIT = b'{"batch":1,"no_wait":true}'
 ARRIVAL_SECONDS = 5
@@ -38,9 +40,7 @@ def consumer_of(node: NatsServer, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("V-10")
-async def test_information_on_a_consumer_comes_from_its_leader_whichever_node_is_asked(
-    cluster: NatsCluster, fresh_name: str
-) -> None:
+async def test_consumer_information_comes_from_its_leader(cluster: NatsCluster, fresh_name: str) -> None:
     of = f"{fresh_name}.{fresh_name}c"
     async with connected(**cluster.connect_arguments()) as raw:
         await raw.make_stream(fresh_name, num_replicas=3)
@@ -67,9 +67,9 @@ async def until_heard(raw: Raw, of: str) -> None:
     """Return once pulls reach a consumer that has no messages: others hear late of a leader."""
 
     async def is_heard() -> bool:
-        return await (await raw.pull_raw(of, NO_WAIT)).is_told("404 No Messages")
+        return await (await raw.pull_raw(of, NO_WAIT)).status(ARRIVAL_SECONDS) == "404 No Messages"
 
-    await eventually(is_heard, f"the leader of {of} is heard of")
+    await eventually_async(is_heard, f"the leader of {of} is heard of", not_yet=(NatsTimeoutError,))
 
 
 async def first_message(raw: Raw, of: str) -> Msg:
@@ -94,7 +94,7 @@ async def open_pull(raw: Raw, of: str) -> Pull:
         await pull.give_up()
 
 
-async def test_a_pull_is_told_of_a_new_leader_but_not_what_it_leaves(cluster: NatsCluster, fresh_name: str) -> None:
+async def test_pull_is_answered_when_the_leader_changes(cluster: NatsCluster, fresh_name: str) -> None:
     async with connected(**cluster.connect_arguments()) as raw:
         await raw.make_stream(fresh_name, num_replicas=3)
         await raw.make_consumer(f"{fresh_name}.c")

@@ -33,9 +33,7 @@ async def time_of_next(pull: Pull) -> float:
 
 
 @pytest.mark.requirement("V-01")
-async def test_ack_wait_of_every_delivered_message_runs_while_its_reader_is_busy_with_the_first(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_ack_wait_of_every_delivered_message_runs_at_once(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", b"2", ack_wait=ACK_WAIT)
     await raw.take(of, 2)  # the second waits here, unread, and its time runs
     pull = await raw.pull(of, batch=100)
@@ -96,9 +94,7 @@ async def test_backoff_may_be_as_long_as_there_are_deliveries_but_no_longer(raw:
 
 
 @pytest.mark.requirement("V-03")
-async def test_delayed_naks_hold_back_all_new_messages_once_they_fill_max_ack_pending(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_delayed_naks_that_fill_max_ack_pending_hold_back_all(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", b"2", b"3", max_ack_pending=2)
     for message in await raw.take(of, 2):
         await raw.answer(message, b'-NAK {"delay": 2000000000}')
@@ -123,9 +119,7 @@ async def exhausted(raw: Raw, name: str) -> Msg:
 
 
 @pytest.mark.requirement("V-04", "V-06")
-async def test_message_after_its_last_delivery_stays_in_a_work_queue_until_a_late_ack_or_its_deletion(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_work_queue_keeps_a_message_after_its_last_delivery(raw: Raw, fresh_name: str) -> None:
     message = await exhausted(raw, fresh_name)
     info = await raw.consumer(f"{fresh_name}.c")
     assert (info["num_ack_pending"], info["num_pending"]) == (0, 0)
@@ -152,9 +146,7 @@ async def test_term_acks_a_message_and_an_advisory_has_its_reason(raw: Raw, fres
 
 
 @pytest.mark.requirement("V-06")
-async def test_ack_is_confirmed_though_another_reader_has_the_message_or_it_is_settled_already(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_ack_is_confirmed_though_another_reader_has_the_message(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", ack_wait=50 * MILLISECOND)
     (first,) = await raw.take(of)
     (second,) = await raw.take(of)  # delivered again, to another reader
@@ -190,9 +182,7 @@ async def test_max_ack_pending_holds_back_new_messages_but_not_redelivered_ones(
 
 
 @pytest.mark.requirement("V-08", "P-16")
-async def test_a_consumer_with_a_mere_name_is_deleted_when_no_one_has_used_it_for_a_while(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_unused_consumer_that_is_not_durable_is_deleted(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
     advisories = await raw.listen(f"$JS.EVENT.ADVISORY.CONSUMER.DELETED.{fresh_name}.named")
     await raw.make_consumer(f"{fresh_name}.named", durable_name="", name="named", inactive_threshold=50 * MILLISECOND)
@@ -249,9 +239,7 @@ async def test_next_acks_a_message_and_pulls_into_the_answers_own_reply_subject(
 
 
 @pytest.mark.requirement("S-15", "S-16", "S-19", "X-12")
-async def test_ack_tokens_have_nine_parts_or_eleven_where_the_feature_flag_is_set(
-    raw: Raw, every_server: NatsServer, fresh_name: str
-) -> None:
+async def test_ack_tokens_have_nine_parts_or_eleven(raw: Raw, every_server: NatsServer, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
     await raw.publish(f"{fresh_name}.a", b"1", b"2", b"3")
     await raw.make_consumer(f"{fresh_name}.c")  # made before, it may count a message later than its stream has it
@@ -264,9 +252,7 @@ async def test_ack_tokens_have_nine_parts_or_eleven_where_the_feature_flag_is_se
 
 
 @pytest.mark.requirement("V-11")
-async def test_a_stream_deleted_and_made_again_at_once_is_refused_with_10049_if_at_all(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_stream_made_again_at_once_is_refused_with_10049_if_at_all(raw: Raw, fresh_name: str) -> None:
     config = {"name": fresh_name, "subjects": [f"{fresh_name}.>"]}
     for _ in range(50):
         answer = await raw.api(f"STREAM.CREATE.{fresh_name}", config)

@@ -36,7 +36,7 @@ async def test_policy_needs_a_group_and_since_2_12_a_group_or_timeout_needs_a_po
 
 
 @pytest.mark.requirement("G-02")
-async def test_a_groups_name_has_at_most_16_characters_of_a_few_kinds(raw: Raw, fresh_name: str) -> None:
+async def test_groups_name_has_at_most_16_characters_of_a_few_kinds(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
     await raw.make_consumer(f"{fresh_name}.c", priority_policy="overflow", priority_groups=["aZ09/_=-89abcdef"])
     for name in ("0123456789abcdefg", "with space", "a.b", "a*", ""):
@@ -69,9 +69,7 @@ async def test_pull_must_name_a_group_that_exists_unless_the_consumer_has_none(r
 
 
 @pytest.mark.requirement("G-06")
-async def test_overflow_serves_a_pull_without_thresholds_and_one_whose_only_threshold_is_reached(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_overflow_serves_a_pull_whose_only_threshold_is_reached(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", b"2", b"3", **OVERFLOW)
     assert sequence((await raw.take(of, group="g"))[0]) == 1
     assert sequence((await raw.take(of, group="g", min_pending=2))[0]) == 2
@@ -79,9 +77,7 @@ async def test_overflow_serves_a_pull_without_thresholds_and_one_whose_only_thre
 
 
 @pytest.mark.requirement("G-06")
-async def test_overflow_serves_a_pull_with_one_of_two_thresholds_reached_but_before_2_12_it_wants_both(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_overflow_wants_one_of_two_thresholds_and_before_2_12_both(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", b"2", b"3", b"4", **OVERFLOW)
     await raw.take(of, group="g")
     for thresholds in ({"min_pending": 1, "min_ack_pending": 100}, {"min_pending": 100, "min_ack_pending": 1}):
@@ -113,7 +109,7 @@ async def test_failover_is_ignored_in_a_pull_and_unknown_in_a_configuration(raw:
 
 
 @pytest.mark.requirement("G-08", "G-14")
-async def test_the_first_message_brings_the_pin_and_information_names_its_holder(raw: Raw, fresh_name: str) -> None:
+async def test_first_message_brings_the_pin_and_information_names_its_holder(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", b"2", **PINNED)
     advisories = await raw.listen(f"$JS.EVENT.ADVISORY.CONSUMER.PINNED.{fresh_name}.c")
     (first,) = await raw.take(of, group="g")
@@ -127,7 +123,7 @@ async def test_the_first_message_brings_the_pin_and_information_names_its_holder
 
 
 @pytest.mark.requirement("G-08", "C-36")
-async def test_the_pin_that_a_server_adds_does_not_count_in_bytes(raw: Raw, fresh_name: str) -> None:
+async def test_pin_that_a_server_adds_does_not_count_in_bytes(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, bytes(50), **PINNED)
     pull = await raw.pull(of, group="g", max_bytes=1_000)
     message = await pull.message()
@@ -139,9 +135,7 @@ async def test_the_pin_that_a_server_adds_does_not_count_in_bytes(raw: Raw, fres
 
 
 @pytest.mark.requirement("G-09", "G-10")
-async def test_pull_with_a_wrong_pin_is_answered_423_and_one_without_waits_in_reserve_until_it_expires(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_wrong_pin_is_answered_423_and_none_waits_in_reserve(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", b"2", **PINNED)
     await raw.take(of, group="g")
     assert (await (await raw.pull(of, group="g", id="of-another")).status()).startswith("423 Nats-Pin-Id mismatch")
@@ -163,9 +157,7 @@ async def test_pin_expires_unless_its_holder_pulls_and_the_next_client_gets_anot
 
 
 @pytest.mark.requirement("G-12", "G-13", "G-14")
-async def test_unpinned_group_passes_to_the_client_in_reserve_and_the_old_pins_pull_is_answered_423(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_unpinned_group_passes_to_the_client_in_reserve(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", **PINNED)
     advisories = await raw.listen(f"$JS.EVENT.ADVISORY.CONSUMER.UNPINNED.{fresh_name}.c")
     (first,) = await raw.take(of, group="g")
@@ -187,7 +179,7 @@ async def served(pulls: dict[str, Pull]) -> list[str]:
 
 
 @pytest.mark.requirement("G-16")
-async def test_the_lowest_priority_number_is_served_first_and_zero_is_the_default(raw: Raw, fresh_name: str) -> None:
+async def test_lowest_priority_number_is_served_first_and_zero_is_the_default(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
     of = f"{fresh_name}.c"
     if raw.version < PRIORITIZED_SINCE:

@@ -1,7 +1,6 @@
 """What servers answer to pulls, without our client library: each status and what it carries, and what has no answer."""
 
 import asyncio
-import json
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +8,6 @@ import pytest
 from nats.aio.msg import Msg
 
 from tests.jetstream.raw import (
-    ANSWER_SECONDS,
     LATER,
     MILLISECOND,
     Pull,
@@ -55,9 +53,7 @@ async def test_pull_without_json_asks_for_one_message_or_as_many_as_it_says(raw:
 
 
 @pytest.mark.requirement("P-03", "P-07")
-async def test_message_has_its_streams_subject_and_unknown_keys_of_a_pull_are_ignored(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_message_has_its_streams_subject(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1")
     (message,) = await raw.take(of, no_such_key=True)
     assert message.subject == f"{fresh_name}.a"
@@ -77,7 +73,7 @@ async def test_no_wait_with_expires_waits_for_the_first_messages_until_it_expire
 
 
 @pytest.mark.requirement("P-05")
-async def test_a_pull_without_expires_lingers_until_its_client_is_gone(
+async def test_pull_without_expiry_waits_for_its_client_to_go(
     raw: Raw, every_server: NatsServer, fresh_name: str
 ) -> None:
     of = await ready(raw, fresh_name)
@@ -91,9 +87,7 @@ async def test_a_pull_without_expires_lingers_until_its_client_is_gone(
 
 
 @pytest.mark.requirement("P-06")
-async def test_open_pulls_are_counted_and_their_bound_is_512_and_stays_as_it_was_made(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_open_pulls_are_counted_and_at_most_512_by_default(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
     config = await raw.make_consumer(f"{fresh_name}.c")
     assert config["max_waiting"] == 512
@@ -105,9 +99,7 @@ async def test_open_pulls_are_counted_and_their_bound_is_512_and_stays_as_it_was
 
 
 @pytest.mark.requirement("P-06")
-async def test_a_pull_too_many_is_refused_only_if_it_asks_for_no_heartbeat_and_is_else_dropped_in_silence(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_surplus_pull_with_heartbeats_is_dropped_silently(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, max_waiting=1)
     await raw.pull(of)
     assert await told(await raw.pull(of)) == ("409 Exceeded MaxWaiting", None)
@@ -127,7 +119,7 @@ async def test_no_wait_is_answered_404_at_once_when_empty_and_after_what_there_i
 
 
 @pytest.mark.requirement("P-16")
-async def test_a_pull_that_expires_brings_what_there_was_and_says_what_it_leaves(raw: Raw, fresh_name: str) -> None:
+async def test_pull_that_expires_brings_what_there_was_and_says_what_it_leaves(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1")
     pull = await raw.pull(of, batch=5, expires=SOON)
     assert sequence(await pull.message()) == 1
@@ -135,7 +127,7 @@ async def test_a_pull_that_expires_brings_what_there_was_and_says_what_it_leaves
     await until_waiting(raw, of, 0)
 
 
-async def test_what_is_sent_to_a_pull_that_was_given_up_is_not_lost_on_no_one(raw: Raw, fresh_name: str) -> None:
+async def test_message_is_not_lost_to_a_pull_that_was_given_up(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name)
     given_up = await raw.pull(of, expires=LATER)
     await given_up.give_up()
@@ -146,9 +138,7 @@ async def test_what_is_sent_to_a_pull_that_was_given_up_is_not_lost_on_no_one(ra
 
 
 @pytest.mark.requirement("C-36")
-async def test_what_a_message_counts_in_bytes_is_its_subject_its_reply_its_headers_and_its_payload(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_size_is_that_of_subject_reply_headers_and_payload(raw: Raw, fresh_name: str) -> None:
     payload = bytes(50)
     of = await ready(raw, fresh_name, payload, payload, payload)
     await raw.publish(f"{fresh_name}.b", payload, headers={"A": "b"})
@@ -171,9 +161,7 @@ async def test_message_larger_than_what_is_left_of_a_pull_ends_it(raw: Raw, fres
     assert await told(await raw.pull(of, batch=5, max_bytes=300)) == ("409 Message Size Exceeds MaxBytes", (5, 300))
 
 
-async def test_pull_that_cannot_be_served_is_refused_with_the_reason(
-    raw: Raw, fresh_name: str, subtests: pytest.Subtests
-) -> None:
+async def test_unservable_pull_is_refused_with_the_reason(raw: Raw, fresh_name: str, subtests: pytest.Subtests) -> None:
     limits = {"max_batch": 2, "max_expires": 100 * MILLISECOND, "max_bytes": 1000}
     of = await ready(raw, fresh_name, **limits)
     await raw.make_consumer(f"{fresh_name}.push", deliver_subject=f"deliver-{fresh_name}")
@@ -189,7 +177,7 @@ async def test_pull_that_cannot_be_served_is_refused_with_the_reason(
             assert await told(await raw.pull(consumer, **asked)) == (answer, None)
 
 
-async def test_a_pull_that_waits_at_a_consumer_that_is_deleted_is_told_so(raw: Raw, fresh_name: str) -> None:
+async def test_waiting_pull_is_answered_when_its_consumer_is_deleted(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name)
     pull = await raw.pull(of, expires=LATER)
     await until_waiting(raw, of, 1)
@@ -213,9 +201,7 @@ async def test_pull_that_arrives_after_its_consumer_was_deleted_is_never_answere
 
 
 @pytest.mark.requirement("C-24")
-async def test_pull_without_valid_json_or_with_heartbeats_slower_than_half_its_expiry_is_a_bad_request(
-    raw: Raw, fresh_name: str
-) -> None:
+async def test_invalid_json_or_slow_heartbeats_are_a_bad_request(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name)
     assert (await (await raw.pull_raw(of, b"{nonsense")).status()).startswith("400 Bad Request")
     slow = await raw.pull(of, expires=4 * SOON, idle_heartbeat=2 * SOON + 1)
@@ -266,7 +252,7 @@ async def test_resuming_wakes_no_pull_that_waits_until_something_else_happens(ra
 
 
 @pytest.mark.requirement("X-16")
-async def test_a_pause_that_ends_by_itself_wakes_pulls_that_wait(raw: Raw, fresh_name: str) -> None:
+async def test_pause_that_ends_by_itself_wakes_pulls_that_wait(raw: Raw, fresh_name: str) -> None:
     of = await paused(raw, fresh_name)
     pull = await raw.pull(of, expires=LATER)
     await until_waiting(raw, of, 1)
@@ -285,12 +271,3 @@ async def test_pause_in_an_update_is_silently_dropped_and_works_only_at_creation
     assert not (await raw.consumer(f"{fresh_name}.c")).get("paused")
     await raw.make_consumer(f"{fresh_name}.paused", pause_until=FAR_AWAY)
     assert (await raw.consumer(f"{fresh_name}.paused"))["paused"] is True
-
-
-@pytest.mark.requirement("X-08")
-async def test_a_request_that_requires_a_higher_api_level_is_refused_since_2_12(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name)
-    needs = {"Nats-Required-Api-Level": "99"}
-    reply = await raw.client.request(f"$JS.API.STREAM.INFO.{fresh_name}", b"", ANSWER_SECONDS, headers=needs)
-    answer = json.loads(reply.data)
-    assert answer.get("error", {}).get("err_code") == (10185 if raw.version >= (2, 12) else None)

@@ -20,7 +20,7 @@ from penstock_jetstream.errors import (
 from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.eventually import eventually
 from tests.jetstream.playing import TYPES, Played
-from tests.testbed.nats.fixtures import StartNatsCluster
+from tests.testbed.nats.fixtures import StartNats, StartNatsCluster
 
 
 def config(name: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any field of the server's
@@ -65,9 +65,7 @@ async def test_modify_writes_nothing_where_nothing_changes(jetstream: JetStream,
 
 
 @pytest.mark.requirement("X-09", "X-18")
-async def test_bad_names_unknown_fields_and_pedantically_what_needs_correction_are_refused(
-    jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_bad_names_and_fields_are_refused(jetstream: JetStream, fresh_name: str) -> None:
     with pytest.raises(UsageError, match=r"contains '\.'"):
         await jetstream.streams.info("a.b")
     with pytest.raises(PermanentError, match="unknown field"):
@@ -79,7 +77,7 @@ async def test_bad_names_unknown_fields_and_pedantically_what_needs_correction_a
     assert (await jetstream.streams.create(wrong)).config["duplicate_window"] == 10**9
 
 
-async def test_info_has_subjects_and_gaps_if_asked_and_a_purge_says_how_many_it_removed(
+async def test_info_has_subjects_and_gaps_if_asked_and_purges_count(
     every_jetstream: JetStream, fresh_name: str
 ) -> None:
     streams, a, b = every_jetstream.streams, f"{fresh_name}.a", f"{fresh_name}.b"
@@ -95,9 +93,7 @@ async def test_info_has_subjects_and_gaps_if_asked_and_a_purge_says_how_many_it_
     assert await streams.purge(fresh_name) == 1
 
 
-async def test_messages_are_read_by_sequence_and_subject_and_deleted(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_messages_are_read_and_deleted(every_jetstream: JetStream, fresh_name: str) -> None:
     streams = every_jetstream.streams
     await filled(every_jetstream, fresh_name, "a", "b", "a")
     await every_jetstream.publish(f"{fresh_name}.c", b"\x00\xff", headers={"Color": ["red", "blue"]})
@@ -117,9 +113,7 @@ async def test_messages_are_read_by_sequence_and_subject_and_deleted(
 
 
 @pytest.mark.requirement("S-04")
-async def test_a_stream_is_found_by_a_subject_if_it_is_the_only_one(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
+async def test_stream_is_found_by_a_subject_of_it_alone(every_jetstream: JetStream, fresh_name: str) -> None:
     streams = every_jetstream.streams
     for number in (1, 2):
         await streams.create({"name": f"{fresh_name}-{number}", "subjects": [f"{fresh_name}.{number}.>"]})
@@ -130,7 +124,7 @@ async def test_a_stream_is_found_by_a_subject_if_it_is_the_only_one(
         await streams.find(f"{fresh_name}.3.a")
 
 
-async def test_all_pages_of_a_list_are_gone_through(start_nats: Any) -> None:  # noqa: ANN401
+async def test_list_has_all_pages(start_nats: StartNats) -> None:
     count = 300  # a page of infos has 256
     async with Connection(start_nats().url) as connection:
         streams = JetStream(connection).streams
@@ -144,16 +138,7 @@ async def test_all_pages_of_a_list_are_gone_through(start_nats: Any) -> None:  #
 
 
 @pytest.mark.requirement("V-11")
-async def test_a_stream_is_made_at_once_where_another_of_its_name_was_deleted(
-    every_jetstream: JetStream, fresh_name: str
-) -> None:
-    for _ in range(20):
-        await every_jetstream.streams.create(config(fresh_name, storage="file"))
-        await every_jetstream.streams.delete(fresh_name)
-
-
-@pytest.mark.requirement("V-11")
-async def test_a_store_that_is_still_being_removed_is_waited_for_once(jetstream: JetStream, fresh_name: str) -> None:
+async def test_store_that_is_still_being_removed_is_waited_for_once(jetstream: JetStream, fresh_name: str) -> None:
     """Once in hundreds a real server says so; here it is played."""
     made = {**(await jetstream.streams.create(config(fresh_name))).raw, "type": f"{TYPES}stream_create_response"}
     busy = {"error": {"code": 500, "err_code": 10049, "description": "error creating store for stream"}}
