@@ -23,6 +23,8 @@ from tests.jetstream.connecting import QUICK, Events, Heard, echo
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 
+pytestmark = pytest.mark.interpreter
+
 
 def fail(*_: object) -> None:
     """A handler or a listener with a bug."""

@@ -20,6 +20,7 @@ from tests.testbed.nats.fixtures import StartNats, StartRelay
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
 
+pytestmark = pytest.mark.interpreter
 HASTY = replace(QUICK, connect_timeout_seconds=0.3)
 
 

@@ -18,6 +18,7 @@ from penstock_jetstream.transport.encryption import Tls
 from penstock_jetstream.transport.events import Connected, Disconnected, Failed
 from tests.jetstream.connecting import QUICK, Events, Heard
 
+pytestmark = pytest.mark.interpreter
 HASTY = replace(QUICK, connect_timeout_seconds=0.2)
 INFO = b'INFO {"server_id":"X","server_name":"x","version":"2.15.0","max_payload":1048576,"headers":true}\r\n'
 GIGABYTE = 1 << 30

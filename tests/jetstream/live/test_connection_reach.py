@@ -18,6 +18,7 @@ from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
 
+pytestmark = pytest.mark.interpreter
 PIECE_BYTES = 4096
 
 

@@ -25,6 +25,7 @@ async def numbers(messages: Consuming, count: int) -> list[int]:
 
 @pytest.mark.requirement("C-01", "C-30", "C-35", "C-55", "S-22", "C-27")
 @on_every_server
+@pytest.mark.interpreter
 async def test_all_messages_come_in_order_and_once(it: Scene) -> None:
     """Naive: half of a buffer of 1, rounded down, is a threshold that is never reached: one message, and no more."""
     await it.fill(200)
@@ -106,6 +107,7 @@ async def test_buffer_of_bytes_counts_as_the_server_does(it: Scene, fresh_name: 
 # Callbacks
 
 
+@pytest.mark.interpreter
 async def test_callback_gets_one_message_after_the_other(it: Scene) -> None:
     consumer = await it.create()
     await it.fill(30)
@@ -182,6 +184,7 @@ async def test_callback_may_drain_its_own_consumption_but_not_wait_for_it(it: Sc
 # Several readers, and readers that come and go
 
 
+@pytest.mark.interpreter
 async def test_each_message_goes_to_one_of_several_tasks(it: Scene) -> None:
     consumer = await it.create()
     await it.fill(100)
@@ -209,6 +212,7 @@ async def test_loop_that_was_left_may_be_followed_by_another(it: Scene) -> None:
         assert [(await numbers(messages, 1))[0] for _ in range(5)] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.interpreter
 async def test_reader_that_was_cancelled_takes_no_message_with_it(it: Scene) -> None:
     consumer = await it.create()
     async with consumer.consume() as messages:
@@ -360,17 +364,7 @@ async def test_push_consumer_or_refused_request_ends_with_an_error(it: Scene, fr
                 await numbers(messages, 1)
 
 
-async def test_closing_the_connection_ends_it_with_an_error(it: Scene) -> None:
-    consumer = await it.create()
-    async with consumer.consume() as messages:
-        reading = asyncio.create_task(numbers(messages, 1))
-        await it.until_waiting()
-        await it.connection.close()
-        with pytest.raises(ClosedError, match="was closed while consumer c"):
-            await reading
-
-
-async def test_consumption_is_entered_once_and_before_it_is_read(it: Scene) -> None:
+async def test_consumption_is_entered_once_before_it_is_read_and_ends_with_its_connection(it: Scene) -> None:
     consumer = await it.create()
     consuming = consumer.consume()
     with pytest.raises(UsageError, match="async with"):
@@ -383,6 +377,13 @@ async def test_consumption_is_entered_once_and_before_it_is_read(it: Scene) -> N
     async with consumer.consume(Message.ack) as served:
         with pytest.raises(UsageError, match="on_message"):
             aiter(served)
+    await it.until_waiting(0)
+    async with consumer.consume() as messages:
+        reading = asyncio.create_task(numbers(messages, 1))
+        await it.until_waiting()
+        await it.connection.close()
+        with pytest.raises(ClosedError, match="was closed while consumer c"):
+            await reading
 
 
 async def test_nothing_of_a_consumption_is_left_when_it_was_left(it: Scene) -> None:

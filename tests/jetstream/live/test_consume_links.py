@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from penstock_jetstream.client.jetstream import JetStream
-from penstock_jetstream.errors import ConsumerDeletedError, HeartbeatMissedError
+from penstock_jetstream.core.acks import parse_token
+from penstock_jetstream.errors import ConsumeError, ConsumerDeletedError, HeartbeatMissedError, RequestLostError
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.events import Connected
 from penstock_jetstream.transport.options import Options
 from tests.jetstream.scene import SECOND, Scene, on_newest_servers, read, scene, until
-from tests.testbed.nats.fixtures import StartNats, StartRelay
+from tests.testbed.nats.cluster import NatsCluster
+from tests.testbed.nats.fixtures import StartNats, StartNatsCluster, StartRelay
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.nats.shared import VARIANTS
 
 QUICK: dict[str, Any] = {"expires_seconds": 1.0, "idle_heartbeat_seconds": 0.5}
 """Pulls whose loss is noticed within a second."""
@@ -160,3 +163,72 @@ async def test_consumer_that_is_gone_after_a_reconnect_ends_it_only_if_so_asked(
             await it.create()
             await it.publish(b"back")
             assert (await anext(aiter(patient))).data == b"back"
+
+
+async def given_up(it: Scene, server: NatsServer, name: str = "c") -> None:
+    """Let a pull be given up and another be made, both of which the server then has."""
+    await it.until(lambda info: info.num_waiting == 1, name)
+    with server.frozen():
+        await until(lambda: any(isinstance(report, HeartbeatMissedError) for report in it.reports))
+    await it.until(lambda info: info.num_waiting == 2, name)
+
+
+@pytest.mark.requirement("C-30", "C-35", "C-51")
+async def test_late_messages_are_handed_out_and_no_more_is_asked_for_because_of_them(start_nats: StartNats) -> None:
+    """Naive: they are taken for those of the new pull, which lets too much be asked for from then on."""
+    server = start_nats()
+    seen: set[int] = set()
+    async with scene(server.url, "S") as it:
+        consumer = await it.create()
+        async with consumer.consume(max_messages=4, expires_seconds=10, idle_heartbeat_seconds=0.5) as messages:
+            await given_up(it, server)
+            await it.fill(12)
+            await it.until_pending(8)
+            await read(messages, seen, 12)
+        assert seen == set(range(1, 13))
+        consumer, seen = await it.create("lane", deliver_policy="new"), set()
+        async with consumer.lane(max_messages=4, expires_seconds=10, idle_heartbeat_seconds=0.5) as lane:
+            it.reports.clear()
+            await given_up(it, server, "lane")
+            await it.fill(12)
+            async with asyncio.timeout(60):
+                while len(seen) < 12:
+                    block = await anext(lane)
+                    seen.update(parse_token(reply).stream_sequence for reply in block.replies)
+                    lane.ack(block.replies)
+        assert seen == set(range(13, 25))
+
+
+@pytest.fixture(params=["2.11", "2.15-acks-v2"])
+def cluster(start_nats_cluster: StartNatsCluster, request: pytest.FixtureRequest) -> NatsCluster:
+    """Three nodes of the oldest line, and of the newest with ack tokens of version 2."""
+    options = VARIANTS[request.param]
+    return start_nats_cluster(version=options.version, js_ack_fc_v2=options.js_ack_fc_v2)
+
+
+@pytest.mark.requirement("C-44", "C-51", "C-53", "C-54", "S-19")
+async def test_changing_leaders_and_dying_nodes_do_not_stall_a_consumption(cluster: NatsCluster) -> None:
+    """Naive: "409 Leadership Change" has no headers, so the lost pull is counted as open for ever, and it stalls.
+
+    Messages come long before the heartbeat's alarm, which is after 30 s.
+    """
+    seen: set[int] = set()
+    async with scene(cluster.urls, "S", num_replicas=3, storage="file") as it:
+        consumer = await it.create(mem_storage=False, ack_wait=SECOND)
+        async with consumer.consume(max_messages=10) as messages:
+            await it.fill(10)
+            await read(messages, seen, 10)
+            await it.until(lambda info: info.num_waiting >= 1)
+            await asyncio.to_thread(cluster.step_down_consumer, "S", "c")
+            await it.fill(10)
+            await read(messages, seen, 20)
+            await asyncio.to_thread(cluster.step_down_stream, "S")
+            await it.fill(10)
+            await read(messages, seen, 30)
+            await asyncio.to_thread(cluster.node(it.connection.server.name).kill)
+            await asyncio.to_thread(cluster.stream_leader, "S")
+            await asyncio.to_thread(cluster.consumer_leader, "S", "c")
+            await it.fill(10)
+            await read(messages, seen, 40)
+        assert any(isinstance(report, RequestLostError) for report in it.reports)
+        assert all(isinstance(report, ConsumeError) for report in it.reports)

@@ -7,6 +7,8 @@ import re
 import types
 from collections.abc import Iterator
 
+import pytest
+
 import penstock_jetstream
 from penstock_jetstream.client.consumers import Consumers
 from penstock_jetstream.client.direct import Direct
@@ -37,6 +39,7 @@ async def run(source: str, line: int, names: dict[str, object]) -> str:
     return printed.getvalue()
 
 
+@pytest.mark.interpreter
 async def test_every_example_of_the_page_runs_and_prints_what_it_says(nats_server: NatsServer) -> None:
     names: dict[str, object] = {"__name__": "page"}
     try:

@@ -183,18 +183,6 @@ async def test_fetch_with_an_old_pin_forgets_it_and_tries_again(it: Scene) -> No
     assert len(await in_reserve) == 1
 
 
-@pytest.mark.requirement("G-09", "G-10", "G-11", "G-12")
-@pytest.mark.full
-@on_newest_servers
-async def test_pin_of_a_client_that_stopped_pulling_passes_to_the_one_in_reserve(it: Scene) -> None:
-    consumer, other = await it.create(**PINNED, priority_timeout=3 * SECOND), it.consumer()
-    await it.fill(3)
-    (first,) = await consumer.fetch(1, group="g", expires_seconds=60)
-    (second,) = await other.fetch(1, group="g", expires_seconds=60)
-    assert first.headers["Nats-Pin-Id"] != second.headers["Nats-Pin-Id"]
-    assert await consumer.fetch(1, group="g", expires_seconds=0.05) == []
-
-
 @pytest.mark.requirement("G-11")
 async def test_pulls_that_outlast_the_pin_are_reported(it: Scene) -> None:
     consumer = await it.create(**PINNED, priority_timeout=2 * SECOND)

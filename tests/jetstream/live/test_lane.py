@@ -48,6 +48,7 @@ def replies(blocks: list[Block]) -> list[bytes]:
 
 
 @on_newest_servers
+@pytest.mark.interpreter
 async def test_lane_brings_every_message_once_and_in_order(it: Scene) -> None:
     consumer = await it.create()
     await it.fill(2000)

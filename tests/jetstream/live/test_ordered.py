@@ -69,6 +69,7 @@ async def consumers_of(js: JetStream, stream: str) -> list[str]:
 
 class TestOnEveryServer:
     @pytest.mark.requirement("O-01", "S-15", "S-16", "S-19")
+    @pytest.mark.interpreter
     async def test_stream_is_read_in_order(self, every_jetstream: JetStream, fresh_name: str) -> None:
         await make_stream(every_jetstream, fresh_name, 200)
         async with every_jetstream.ordered(fresh_name, max_messages=50) as reading:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from penstock_jetstream.client.jetstream import JetStream
-from penstock_jetstream.core.publishing import Draft, PubAck, PublishOptions, Retry
+from penstock_jetstream.core.publishing import Draft, PublishOptions, Retry
 from penstock_jetstream.errors import (
     ApiError,
     ClosedError,
@@ -22,7 +22,6 @@ from tests.jetstream.eventually import eventually
 from tests.jetstream.losing import fragile
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartRelay
-from tests.testbed.nats.server import NatsServer
 
 
 async def stream(jetstream: JetStream, name: str, **fields: object) -> str:
@@ -95,13 +94,29 @@ async def test_publish_is_repeated_until_a_stream_answers(every_jetstream: JetSt
     assert (await publishing).sequence == 1
 
 
-async def test_message_that_a_mere_subscriber_gets_is_not_confirmed(jetstream: JetStream, fresh_name: str) -> None:
-    jetstream.connection.subscribe(fresh_name, lambda *_: None)
+async def test_message_that_a_mere_subscriber_gets_is_not_confirmed(connection: Connection, fresh_name: str) -> None:
+    """In time, nor when the publisher is left by an error or the connection is closed."""
+    jetstream = JetStream(connection)
+    connection.subscribe(fresh_name, lambda *_: None)
     with pytest.raises(RequestTimeoutError, match=r"No stream has confirmed .* is not known"):
         await jetstream.publish(fresh_name, timeout_seconds=0.05)
     async with jetstream.publisher(timeout_seconds=0.05) as publisher:
         acks = [await publisher.submit(fresh_name) for _ in range(3)]
     assert [type(ack.exception()) for ack in acks] == [RequestTimeoutError] * 3
+
+    async def fail() -> None:
+        async with jetstream.publisher() as publisher:
+            acks.append(await publisher.submit(fresh_name))
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await fail()
+    assert isinstance(acks[-1].exception(), ClosedError)
+    async with jetstream.publisher() as publisher:
+        ack = await publisher.submit(fresh_name)
+        await connection.close()
+        with pytest.raises(ClosedError):
+            await ack
 
 
 async def test_message_that_is_too_large_is_refused_before_it_is_sent(jetstream: JetStream, fresh_name: str) -> None:
@@ -132,6 +147,7 @@ async def test_lost_link_leaves_only_messages_with_an_id_certain(
 # Many at once.
 
 
+@pytest.mark.interpreter
 async def test_publisher_keeps_the_order_and_confirms_each(every_jetstream: JetStream, fresh_name: str) -> None:
     name = await stream(every_jetstream, fresh_name)
     async with every_jetstream.publisher(max_in_flight=10) as publisher:
@@ -192,17 +208,6 @@ async def test_publisher_outlives_a_server_and_repeats_only_what_has_an_id(start
             assert (await later).stream == name
         info = await jetstream.streams.info(name, subjects=">")
         assert info.state.subjects[f"{name}.c"] == info.state.subjects[f"{name}.d"] == 1
-
-
-async def test_closed_connection_ends_what_is_on_its_way(server: NatsServer, fresh_name: str) -> None:
-    connection = Connection(server.url)
-    await connection.open()
-    connection.subscribe(fresh_name, lambda *_: None)
-    async with JetStream(connection).publisher() as publisher:
-        ack = await publisher.submit(fresh_name)
-        await connection.close()
-        with pytest.raises(ClosedError):
-            await ack
 
 
 @pytest.mark.requirement("X-02")
@@ -266,20 +271,6 @@ async def test_cancelling_a_confirmation_does_not_affect_others(jetstream: JetSt
         for reply, answer in zip(heard, (b'{"stream":"S","seq":1}', b"{", b'{"stream":"S","seq":3}'), strict=True):
             connection.publish(reply, answer)
     assert acks[2].result().sequence == 3
-
-
-async def test_leaving_a_publisher_by_an_error_ends_its_acks(jetstream: JetStream, fresh_name: str) -> None:
-    jetstream.connection.subscribe(fresh_name, lambda *_: None)
-    acks: list[asyncio.Future[PubAck]] = []
-
-    async def fail_meanwhile() -> None:
-        async with jetstream.publisher() as publisher:
-            acks.append(await publisher.submit(fresh_name))
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        await fail_meanwhile()
-    assert isinstance(acks[0].exception(), ClosedError)
 
 
 # All or none.
