@@ -3,7 +3,7 @@
 usage: .venv/bin/python -m tests.jetstream.crash [--messages 1000000] [--by lane]
 
 Publishes numbered messages, consumes them with acks that the server confirms, one by one or by the block, kills the
-server (kill -9) once half of them are confirmed, starts it again, and goes on until the server says that nothing is
+server (kill -9) once half of them are seen, starts it again, and goes on until the server says that nothing is
 left. Keeps a flag for each message, not a count: what is lost and what comes twice cannot make up for each other.
 Knows the library's public names and the testbed.
 """
@@ -51,20 +51,20 @@ class Tally:
     def __post_init__(self) -> None:
         self.seen = bytearray(self.messages)
         self.confirmed = bytearray(self.messages)
-        self.half_confirmed = asyncio.Event()
-        self._confirmed_count = 0
+        self.half_seen = asyncio.Event()
+        self._seen_count = 0
 
     def deliver(self, numbers: Sequence[int]) -> None:
         self.deliveries += len(numbers)
         for number in numbers:
+            self._seen_count += not self.seen[number]
             self.seen[number] = 1
+        if self._seen_count >= self.messages // 2:
+            self.half_seen.set()
 
     def confirm(self, numbers: Sequence[int]) -> None:
         for number in numbers:
-            self._confirmed_count += not self.confirmed[number]
             self.confirmed[number] = 1
-        if self._confirmed_count >= self.messages // 2:
-            self.half_confirmed.set()
 
     def miss(self, numbers: Sequence[int], replies: Sequence[bytes]) -> None:
         self.unanswered.update(zip(numbers, replies, strict=True))
@@ -116,7 +116,7 @@ async def survive(server: NatsServer, messages: int, read: Reader) -> Outcome:
         tally = Tally(messages)
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(read(consumer, tally))
-            tasks.create_task(kill_and_restart(server, tally.half_confirmed))
+            tasks.create_task(kill_and_restart(server, tally.half_seen))
             await until_nothing_is_left(connection, consumer, tally)
             reading.cancel()
         info = await consumer.info()
@@ -221,7 +221,7 @@ async def until_nothing_is_left(connection: Connection, consumer: Consumer, tall
     deliveries, changed_at = 0, time.monotonic()
     while True:
         await asyncio.sleep(LOOK_SECONDS)
-        if tally.half_confirmed.is_set() and await has_nothing_left(consumer):
+        if tally.half_seen.is_set() and await has_nothing_left(consumer):
             await ask_again(connection, tally)
             if all(tally.confirmed):
                 return
