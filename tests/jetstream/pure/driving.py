@@ -1,40 +1,49 @@
-"""Drives a machine of the core through a story: statuses as servers word them, and what the machine did, in brief.
-
-Knows how to read actions. Does not know what ought to happen.
-"""
+"""Helpers that drive the machines of consume and fetch: statuses as servers word them, and readers of actions."""
 
 import json
 from typing import Any, TypeVar
 
-from penstock_jetstream.core.actions import Action, Pull, Report, WakeAt
+from penstock_jetstream.core.actions import Action, End, Pull, Report, WakeAt
 from penstock_jetstream.core.consume import Consume
 from penstock_jetstream.core.fetch import Fetch
 from penstock_jetstream.core.options import ConsumeOptions, FetchOptions
 from penstock_jetstream.core.statuses import Status, read_status
 
 SIZE = 100
-"""What every message weighs here."""
+"""Bytes of each message."""
 
 A = TypeVar("A")
 
 
 def consume(**options: Any) -> Consume:  # noqa: ANN401 - the fields of ConsumeOptions
-    return Consume(ConsumeOptions(**options), stream="ORDERS", consumer="etl")
+    """Return a consume that has not started; its buffer has ten messages unless the options give a limit."""
+    limits = {} if "max_bytes" in options else {"max_messages": 10}
+    return Consume(ConsumeOptions(**{**limits, **options}), stream="ORDERS", consumer="etl")
 
 
-def fetch(**options: Any) -> Fetch:  # noqa: ANN401 - the fields of FetchOptions
-    return Fetch(FetchOptions(**options), stream="ORDERS", consumer="etl")
+def started(**options: Any) -> Consume:  # noqa: ANN401 - the fields of ConsumeOptions
+    """Return a consume that made its first pull at 0 s."""
+    machine = consume(**options)
+    machine.start(0)
+    return machine
+
+
+def fetch(*, pin_id: str = "", **options: Any) -> Fetch:  # noqa: ANN401 - the fields of FetchOptions
+    return Fetch(FetchOptions(**options), stream="ORDERS", consumer="etl", pin_id=pin_id)
 
 
 def status(text: str, *, request: int = 0, messages: int | None = None, size_bytes: int | None = None) -> Status:
     """Read a status as `408 Request Timeout`, with or without the headers that say what was left."""
     code, _, description = text.partition(" ")
-    headers = {}
-    if messages is not None:
-        headers["Nats-Pending-Messages"] = str(messages)
-    if size_bytes is not None:
-        headers["Nats-Pending-Bytes"] = str(size_bytes)
+    left = {"Nats-Pending-Messages": messages, "Nats-Pending-Bytes": size_bytes}
+    headers = {name: str(value) for name, value in left.items() if value is not None}
     return read_status(int(code), description, headers, request=request)
+
+
+def consumed(machine: Consume, messages: int, now: float) -> list[Action]:
+    """Let messages arrive and be processed at once."""
+    size_bytes = messages * SIZE
+    return [*machine.arrived(messages, size_bytes, now), *machine.processed(messages, size_bytes, now)]
 
 
 def only(kind: type[A], actions: list[Action]) -> list[A]:
@@ -51,10 +60,17 @@ def batches(actions: list[Action]) -> list[int]:
 
 
 def wake_at(actions: list[Action]) -> float:
-    """Return when it wants to be woken."""
+    """Return when the machine asks to be called again."""
     return only(WakeAt, actions)[-1].time
 
 
 def reported(actions: list[Action]) -> list[str]:
     """Return the names of the errors that were reported."""
     return [type(action.error).__name__ for action in only(Report, actions)]
+
+
+def end_error(actions: list[Action]) -> Exception | None:
+    """Return the error of the end, which must be the only action."""
+    (end,) = actions
+    assert isinstance(end, End)
+    return end.error
