@@ -1,6 +1,7 @@
 """Helpers that drive the machines of consume and fetch: statuses as servers word them, and readers of actions."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from penstock_jetstream.core.actions import Action, End, Pull, Report, WakeAt
@@ -69,7 +70,7 @@ def reported(actions: list[Action]) -> list[str]:
     return [type(action.error).__name__ for action in only(Report, actions)]
 
 
-def end_error(actions: list[Action]) -> Exception | None:
+def end_error(actions: Sequence[object]) -> Exception | None:
     """Return the error of the end, which must be the only action."""
     (end,) = actions
     assert isinstance(end, End)

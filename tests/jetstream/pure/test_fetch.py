@@ -1,5 +1,7 @@
 """What Fetch does, by example. Times are in seconds; each message has 100 bytes."""
 
+from typing import Any
+
 import pytest
 
 from penstock_jetstream.core.actions import End, Pinned, Resubscribe, Unpinned, UnsubscribeAfter
@@ -25,7 +27,7 @@ def ended_with(machine: Fetch, text: str) -> Exception | None:
     return end_error(machine.status(status(text, request=1, messages=5 - machine.messages, size_bytes=0), 1))
 
 
-def fetch_first(**options: float) -> Fetch:
+def fetch_first(**options: Any) -> Fetch:  # noqa: ANN401 - the fields of FetchOptions
     """Return a fetch of ten messages that takes what is there, and otherwise waits 5 s for the first."""
     return fetch(**{"max_messages": 10, "expires_seconds": 5, "wait": Wait.FIRST, **options})
 
