@@ -1,12 +1,8 @@
-"""A client whose user consumes, and begins again whenever that ends in an error.
-
-Knows a buffer, a user who takes his time, and a machine that may be a broken one (test_mutants.py). Does not know what
-is right: it tells checks.py what happened.
-"""
+"""A client whose user consumes, and begins again whenever that ends in an error."""
 
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
@@ -20,6 +16,9 @@ from tests.jetstream.simulation.options import ClientOptions
 from tests.jetstream.simulation.server import Server
 from tests.jetstream.simulation.world import World
 
+if TYPE_CHECKING:
+    from tests.jetstream.simulation.checks import Checks
+
 RESTART_SECONDS = 1.0
 """A user whose consume ended in an error begins again after this time."""
 
@@ -29,29 +28,18 @@ Held = tuple[int, int, bool]
 MachineFactory = Callable[[ConsumeOptions], Consume]
 
 
-class Watcher(Protocol):
-    """Who checks that all is right."""
-
-    def pulled(self, client: "ConsumeClient", number: int) -> None: ...
-
-    def took(self, client: "ConsumeClient", items: list[Item]) -> None: ...
-
-    def acted(self, client: "ConsumeClient") -> None: ...
-
-    def processed(self, client: "ConsumeClient", sequences: list[int]) -> None: ...
-
-    def linked(self, client: "ConsumeClient") -> None: ...
-
-    def alarmed(self, client: "ConsumeClient") -> None: ...
-
-    def ended(self, client: "ConsumeClient", error: Exception | None) -> None: ...
-
-
 class ConsumeClient(Client):
     """A consume, begun again whenever it ends in an error."""
 
     def __init__(
-        self, world: World, server: Server, options: ClientOptions, *, watcher: Watcher, make: MachineFactory, name: str
+        self,
+        world: World,
+        server: Server,
+        options: ClientOptions,
+        *,
+        watcher: "Checks",
+        make: MachineFactory,
+        name: str,
     ) -> None:
         super().__init__(world, server, options, name)
         self.watcher = watcher

@@ -23,6 +23,7 @@ from penstock_jetstream.errors import (
     LinkError,
     NoLeaderOrMissingError,
 )
+from tests.jetstream.simulation.violation import Violation
 
 TROUBLED_STEPS = 120
 CALM_SECONDS = 60.0
@@ -31,10 +32,6 @@ HEARTBEAT_SECONDS, ALARM_SECONDS = 5.0, 10.0
 STEP_SECONDS = 0.5
 CREATES_PER_SECOND_MAX = 2
 CREATES_PER_FAULT_MAX = 3
-
-
-class BrokenPromiseError(AssertionError):
-    """What the user was promised did not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +154,7 @@ class World:
         self.trace: list[str] = [f"seed {seed}", f"{self.faults}"]
 
     def run(self) -> None:
-        """Live through it; raise a BrokenPromiseError with the whole story if a promise is broken."""
+        """Live through it; raise a Violation with the whole story if a promise is broken."""
         self.note("start")
         self.carry_out(self.machine.start())
         for _ in range(TROUBLED_STEPS):
@@ -349,8 +346,8 @@ class World:
         if missing:
             raise self.broken(f"{missing[0]} was never handed over, {len(missing)} in all")
 
-    def broken(self, sentence: str) -> BrokenPromiseError:
-        return BrokenPromiseError("\n".join([sentence, *self.trace]))
+    def broken(self, sentence: str) -> Violation:
+        return Violation("\n".join([sentence, *self.trace]))
 
     def note(self, text: str) -> None:
         self.trace.append(f"{self.now:6.1f}  {text}")
