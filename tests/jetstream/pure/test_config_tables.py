@@ -1,11 +1,11 @@
-"""The tables themselves: complete, consistent, and equal to the types that callers see."""
+"""The tables of configuration fields: complete, consistent, and equal to the types that callers see."""
 
 import re
 from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
 
-from penstock_jetstream.config import CONSUMER, NEWEST_LEVEL, STREAM, ConsumerConfig, StreamConfig, Table, level_of
+from penstock_jetstream.config import CONSUMER, NEWEST_LEVEL, STREAM, ConsumerConfig, StreamConfig, level_of
 from penstock_jetstream.config.field import Derived, Field, Special
 from penstock_jetstream.config.levels import level_that_has
 from penstock_jetstream.config.subjects import is_literal, is_subject, is_within, overlap
@@ -15,12 +15,12 @@ from penstock_jetstream.config.values import Duration as DurationType
 TABLES = [STREAM, CONSUMER]
 
 
-def all_fields() -> list[Any]:
-    """Return each field of the tables and of the records in them, once."""
+def all_fields() -> dict[str, Field]:
+    """Return each field of the tables and of the records in them, by its path."""
     found: dict[str, Field] = {}
     for table in TABLES:
         collect(table.kind, table.fields, found)
-    return [pytest.param(field, id=path) for path, field in found.items()]
+    return found
 
 
 def collect(path: str, fields: tuple[Field, ...], found: dict[str, Field]) -> None:
@@ -31,14 +31,14 @@ def collect(path: str, fields: tuple[Field, ...], found: dict[str, Field]) -> No
             collect(f"{path}.{field.name}", inner.fields, found)
 
 
-def test_every_field_of_the_newest_server_is_there_once() -> None:
+def test_the_tables_have_every_field_of_the_newest_server_once() -> None:
     assert [len({field.name for field in table.fields}) for table in TABLES] == [38, 35]
     assert [len(table.fields) for table in TABLES] == [38, 35]
 
 
-@pytest.mark.parametrize(("table", "typed"), [(STREAM, StreamConfig), (CONSUMER, ConsumerConfig)])
-def test_what_callers_see_as_types_is_the_table(table: Table, typed: type) -> None:
-    assert_same(Record(table.fields), typed)
+def test_the_types_that_callers_see_are_the_tables() -> None:
+    assert_same(Record(STREAM.fields), StreamConfig)
+    assert_same(Record(CONSUMER.fields), ConsumerConfig)
 
 
 def assert_same(kind: Type, hint: Any) -> None:  # noqa: ANN401 - a type of any form
@@ -63,31 +63,21 @@ def assert_same(kind: Type, hint: Any) -> None:  # noqa: ANN401 - a type of any 
             assert hint is (bool if isinstance(kind, Flag) else str)
 
 
-@pytest.mark.parametrize("field", all_fields())
-def test_every_field_has_a_meaning_that_is_sentences(field: Field) -> None:
-    assert re.fullmatch(r"[A-Z].*[.]", field.meaning), field.meaning
-    assert field.meaning.count("`") % 2 == 0
+def test_every_field_is_documented_and_has_a_valid_example_default_and_unit(subtests: pytest.Subtests) -> None:
+    for path, field in all_fields().items():
+        with subtests.test(path):
+            assert re.fullmatch(r"[A-Z].*[.]", field.meaning), field.meaning
+            assert field.meaning.count("`") % 2 == 0
+            if field.default is not None and not isinstance(field.default, Derived):
+                assert field.type.fault(field.default) == ""
+            if isinstance(field.mutability, Special):
+                assert re.fullmatch(r"[A-Z].*[.]", field.mutability.why)
+            check_unit(field)
+            if not field.internal:
+                check_example(field)
 
 
-@pytest.mark.parametrize("field", all_fields())
-def test_every_field_has_an_example_that_is_valid_and_not_its_default(field: Field) -> None:
-    if field.internal:
-        return
-    assert field.example is not None
-    assert field.type.fault(field.example) == ""
-    assert field.type.canonical(field.example) is not None
-    if not isinstance(field.default, Derived):
-        assert field.type.canonical(field.example) != field.type.canonical(field.default)
-
-
-@pytest.mark.parametrize("field", all_fields())
-def test_every_default_is_valid(field: Field) -> None:
-    if field.default is not None and not isinstance(field.default, Derived):
-        assert field.type.fault(field.default) == ""
-
-
-@pytest.mark.parametrize("field", all_fields())
-def test_what_is_measured_has_a_unit(field: Field) -> None:
+def check_unit(field: Field) -> None:
     inner = field.type.of if isinstance(field.type, ListOf) else field.type
     if isinstance(inner, DurationType):
         assert field.unit == "nanoseconds"
@@ -95,33 +85,25 @@ def test_what_is_measured_has_a_unit(field: Field) -> None:
         assert field.unit
 
 
-@pytest.mark.parametrize("field", all_fields())
-def test_whatever_cannot_simply_be_changed_says_why(field: Field) -> None:
-    if isinstance(field.mutability, Special):
-        assert re.fullmatch(r"[A-Z].*[.]", field.mutability.why)
+def check_example(field: Field) -> None:
+    assert field.example is not None
+    assert field.type.fault(field.example) == ""
+    assert field.type.canonical(field.example) is not None
+    if not isinstance(field.default, Derived):
+        assert field.type.canonical(field.example) != field.type.canonical(field.default)
 
 
 @pytest.mark.requirement("X-08")
-@pytest.mark.parametrize(
-    ("version", "level"),
-    [
-        ("2.10.29", 0),
-        ("2.11.0", 1),
-        ("2.11.17", 1),
-        ("2.12.4", 2),
-        ("2.12.5", 3),
-        ("2.12.15", 3),
-        ("2.14.0-RC.1", 4),
-        ("2.15.1", 5),
-        ("3.0.0", 5),
-    ],
-)
-def test_a_server_has_the_level_of_the_last_version_that_brought_one(version: str, level: int) -> None:
-    assert level_of(version) == level
+def test_a_server_has_the_level_of_the_last_version_that_brought_one() -> None:
+    levels = {
+        **{"2.10.29": 0, "2.11.0": 1, "2.11.17": 1, "2.12.4": 2, "2.12.5": 3, "2.12.15": 3},
+        **{"2.14.0-RC.1": 4, "2.15.1": 5, "3.0.0": 5},
+    }
+    assert {version: level_of(version) for version in levels} == levels
 
 
 @pytest.mark.requirement("X-08")
-def test_what_came_with_a_version_needs_the_level_that_surely_has_it() -> None:
+def test_a_field_of_a_version_needs_the_level_that_surely_has_it() -> None:
     versions = ("2.2", "2.10", "2.11", "2.12", "2.12.5", "2.14", "2.14.4", "2.15", "2.16")
     assert [level_that_has(version) for version in versions] == [0, 0, 1, 2, 3, 4, 5, 5, NEWEST_LEVEL + 1]
 
@@ -133,9 +115,8 @@ def test_subjects_are_tokens_and_wildcards_are_whole_tokens() -> None:
     assert not is_literal("a.*")
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "overlaps", "within"),
-    [
+def test_two_subjects_overlap_or_one_is_within_the_other(subtests: pytest.Subtests) -> None:
+    cases = [
         ("a", "a", True, True),
         ("a", "b", False, False),
         ("a.b", "a.*", True, True),
@@ -146,8 +127,8 @@ def test_subjects_are_tokens_and_wildcards_are_whole_tokens() -> None:
         ("a.*", "a.>", True, True),
         (">", "a", True, False),
         ("a.b", "a", False, False),
-    ],
-)
-def test_two_subjects_overlap_or_one_is_within_the_other(one: str, other: str, *, overlaps: bool, within: bool) -> None:
-    assert overlap(one, other) is overlap(other, one) is overlaps
-    assert is_within(one, other) is within
+    ]
+    for one, other, overlaps, within in cases:
+        with subtests.test(f"{one} {other}"):
+            assert overlap(one, other) is overlap(other, one) is overlaps
+            assert is_within(one, other) is within

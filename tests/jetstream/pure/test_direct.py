@@ -1,4 +1,4 @@
-"""Direct gets: pages follow each other, and nothing is lost unseen (X-03)."""
+"""Direct gets: pages follow each other, and no message is lost unnoticed (X-03)."""
 
 import json
 from collections.abc import Callable
@@ -24,6 +24,14 @@ from penstock_jetstream.errors import ApiError, ErrorCode, MissingError, NoRespo
 from penstock_jetstream.errors.direct import DirectGetError
 
 pytestmark = pytest.mark.requirement("X-03")
+
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def started(plan: Range | Lasts | None = None) -> DirectRead:
+    reading = DirectRead("S", plan or Range())
+    reading.start()
+    return reading
 
 
 def message(sequence: int, after: int, *, published: bytes = b"NATS/1.0\r\n") -> tuple[Headers, bytes]:
@@ -55,173 +63,123 @@ def delivered(actions: list[Action]) -> list[int]:
     return [action.message.sequence for action in actions if isinstance(action, Deliver)]
 
 
-def test_a_range_is_asked_for_from_its_start_and_by_subject() -> None:
+def end_error(actions: list[Action]) -> BaseException | None:
+    (end,) = actions
+    assert isinstance(end, End)
+    return end.error
+
+
+def test_a_range_is_requested_from_its_start_by_subject_and_only_once_by_time() -> None:
     body = asked(DirectRead("S", Range(subject="a.>", start_sequence=5, max_messages=10)).start())
     assert body == {"batch": 10, "max_bytes": 4 << 20, "next_by_subj": "a.>", "seq": 5}
-
-
-def test_a_range_from_a_time_is_asked_for_by_time_only_once() -> None:
-    reading = DirectRead("S", Range(start_time=datetime(2026, 1, 1, tzinfo=UTC)))
+    reading = DirectRead("S", Range(start_time=NEW_YEAR))
     assert asked(reading.start())["start_time"] == "2026-01-01T00:00:00Z"
     reading.received(1, *message(7, 0))
     second = asked(reading.received(1, *end_of_page(7, pending=3)))
-    assert second["seq"] == 8
-    assert "start_time" not in second
+    assert (second["seq"], "start_time" in second) == (8, False)
 
 
 def test_pages_follow_each_other_until_nothing_is_pending() -> None:
-    reading = DirectRead("S", Range())
-    reading.start()
+    reading = started()
     assert delivered(reading.received(1, *message(1, 0))) == [1]
     assert delivered(reading.received(1, *message(3, 1))) == [3]
     assert asked(reading.received(1, *end_of_page(3, pending=1)))["seq"] == 4
     assert delivered(reading.received(2, *message(9, 0))) == [9]
     assert reading.received(2, *end_of_page(9, pending=0)) == [End()]
+    assert started().received(1, *status("404 Message Not Found")) == [End()], "an empty range is no error"
 
 
-def test_an_empty_range_ends_without_an_error() -> None:
-    reading = DirectRead("S", Range())
-    reading.start()
-    assert reading.received(1, *status("404 Message Not Found")) == [End()]
-
-
-def test_a_range_ends_with_its_last_sequence_without_waiting_for_the_page_to_end() -> None:
+def test_a_range_ends_with_its_last_sequence_or_number_of_messages_without_waiting_for_the_end_of_the_page() -> None:
     reading = DirectRead("S", Range(up_to_sequence=4))
     assert asked(reading.start())["batch"] == 4
     reading.received(1, *message(1, 0))
-    last = reading.received(1, *message(4, 1))
-    assert delivered(last) == [4]
-    assert last[-1] == End()
+    for last, sequence, after in ((reading, 4, 1), (started(Range(max_messages=1)), 1, 0)):
+        actions = last.received(1, *message(sequence, after))
+        assert (delivered(actions), actions[-1]) == ([sequence], End())
+    reading = started(Range(subject="a.>", up_to_sequence=4))
+    assert reading.received(1, *message(5, 0)) == [End()], "the last sequence is gone"
 
 
-def test_a_range_whose_last_sequence_is_gone_ends_with_the_first_one_behind_it() -> None:
-    reading = DirectRead("S", Range(subject="a.>", up_to_sequence=4))
-    reading.start()
-    assert reading.received(1, *message(5, 0)) == [End()]
-
-
-def test_a_range_ends_with_as_many_messages_as_were_asked_for() -> None:
-    reading = DirectRead("S", Range(max_messages=1))
-    reading.start()
-    actions = reading.received(1, *message(1, 0))
-    assert (delivered(actions), actions[-1]) == ([1], End())
-
-
-def test_a_message_that_was_lost_on_the_way_is_asked_for_again() -> None:
-    reading = DirectRead("S", Range())
-    reading.start()
+def test_lost_messages_are_requested_again() -> None:
+    reading = started()
     reading.received(1, *message(1, 0))
-    again = reading.received(1, *message(3, 2))  # 2 is missing
-    assert asked(again)["seq"] == 2
-    assert reading.received(1, *message(4, 3)) == []  # of the page that was given up
-
-
-def test_a_page_whose_end_was_lost_with_messages_is_asked_for_again() -> None:
-    reading = DirectRead("S", Range())
-    reading.start()
+    assert asked(reading.received(1, *message(3, 2)))["seq"] == 2, "2 is missing"
+    assert reading.received(1, *message(4, 3)) == [], "of the page that was given up"
+    reading = started()
     reading.received(1, *message(1, 0))
     assert asked(reading.received(1, *end_of_page(2, pending=0)))["seq"] == 2
 
 
-def test_after_the_link_was_lost_the_rest_is_asked_for_anew() -> None:
-    reading = DirectRead("S", Range())
-    reading.start()
+def test_after_the_link_was_lost_the_rest_is_requested_again() -> None:
+    reading = started()
     reading.received(1, *message(1, 0))
     assert asked(reading.relinked())["seq"] == 2
     assert reading.received(1, *message(2, 1)) == []
 
 
-def test_a_server_that_talks_nonsense_is_not_asked_for_ever() -> None:
+def test_pages_without_progress_and_messages_that_go_backwards_are_errors() -> None:
     reading = DirectRead("S", Range())
     actions = reading.start()
     for page in range(1, MAX_FRUITLESS_PAGES + 1):
         actions = reading.received(page, *message(3, 2))
-    (end,) = actions
-    assert isinstance(end, End)
-    assert isinstance(end.error, ProtocolError)
-
-
-def test_messages_that_go_backwards_are_an_error() -> None:
-    reading = DirectRead("S", Range())
-    reading.start()
+    assert isinstance(end_error(actions), ProtocolError)
+    reading = started()
     reading.received(1, *message(5, 0))
-    (end,) = reading.received(1, *message(4, 5))
-    assert isinstance(end, End)
-    assert isinstance(end.error, ProtocolError)
+    assert isinstance(end_error(reading.received(1, *message(4, 5))), ProtocolError)
 
 
-def test_the_last_messages_of_subjects_come_in_pages_of_one_moment() -> None:
+def test_the_last_messages_of_subjects_arrive_in_pages_of_one_moment_which_may_be_earlier() -> None:
     reading = DirectRead("S", Lasts(subjects=["a.*", "b"]))
     assert asked(reading.start())["multi_last"] == ["a.*", "b"]
     reading.received(1, *message(3, 0))
     body = asked(reading.received(1, *end_of_page(3, pending=2, up_to=9)))
     assert (body["seq"], body["up_to_seq"]) == (4, 9)
-
-
-def test_the_last_messages_can_be_of_an_earlier_moment() -> None:
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    assert asked(DirectRead("S", Lasts(subjects=["a"], up_to_time=at)).start())["up_to_time"] == "2026-01-01T00:00:00Z"
+    by_time = DirectRead("S", Lasts(subjects=["a"], up_to_time=NEW_YEAR))
+    assert asked(by_time.start())["up_to_time"] == "2026-01-01T00:00:00Z"
     assert asked(DirectRead("S", Lasts(subjects=["a"], up_to_sequence=4)).start())["up_to_seq"] == 4
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: Range(start_sequence=0),
-        lambda: Range(start_sequence=2, start_time=datetime(2026, 1, 1, tzinfo=UTC)),
-        lambda: Range(max_messages=-1),
-        lambda: Range(up_to_sequence=-1),
-        lambda: Lasts(subjects=[]),
-        lambda: Lasts(subjects="a"),
-        lambda: Lasts(subjects=["a"], up_to_sequence=1, up_to_time=datetime(2026, 1, 1, tzinfo=UTC)),
-    ],
-)
-def test_plans_that_contradict_themselves_are_refused(wrong: Callable[[], object]) -> None:
-    with pytest.raises(UsageError):
-        wrong()
+WRONG_PLANS: list[Callable[[], object]] = [
+    lambda: Range(start_sequence=0),
+    lambda: Range(start_sequence=2, start_time=NEW_YEAR),
+    lambda: Range(max_messages=-1),
+    lambda: Range(up_to_sequence=-1),
+    lambda: Lasts(subjects=[]),
+    lambda: Lasts(subjects="a"),
+    lambda: Lasts(subjects=["a"], up_to_sequence=1, up_to_time=NEW_YEAR),
+]
 
 
-def ended_by(text: str) -> BaseException | None:
-    reading = DirectRead("S", Range())
-    reading.start()
-    (end,) = reading.received(1, *status(text))
-    assert isinstance(end, End)
-    return end.error
-
-
-def test_statuses_end_a_reading_with_errors_that_say_what_they_mean() -> None:
-    assert isinstance(ended_by("408 Bad Request"), DirectGetError)
-    too_many = ended_by("413 Too Many Results")
-    assert isinstance(too_many, DirectGetError)
-    assert (too_many.status, "1024" in too_many.advice) == (413, True)
-    assert isinstance(ended_by("503"), NoRespondersError)
+def test_plans_that_contradict_themselves_are_refused(subtests: pytest.Subtests) -> None:
+    for number, make in enumerate(WRONG_PLANS):
+        with subtests.test(number=number), pytest.raises(UsageError):
+            make()
 
 
 @pytest.mark.requirement("X-08")
-def test_a_level_that_the_server_has_not_is_the_same_error_as_from_the_api() -> None:
-    error = ended_by("412 Required Api Level")
-    assert isinstance(error, ApiError)
-    assert error.err_code == ErrorCode.REQUIRED_API_LEVEL
+def test_error_statuses_end_it_with_errors_of_their_own() -> None:
+    assert isinstance(end_error(started().received(1, *status("408 Bad Request"))), DirectGetError)
+    too_many = end_error(started().received(1, *status("413 Too Many Results")))
+    assert isinstance(too_many, DirectGetError)
+    assert (too_many.status, "1024" in too_many.advice) == (413, True)
+    assert isinstance(end_error(started().received(1, *status("503"))), NoRespondersError)
+    level = end_error(started().received(1, *status("412 Required Api Level")))
+    assert isinstance(level, ApiError)
+    assert level.err_code == ErrorCode.REQUIRED_API_LEVEL
 
 
-def test_a_single_message_comes_with_the_headers_that_it_was_published_with() -> None:
+def test_a_single_message_has_the_headers_that_it_was_published_with() -> None:
     headers, payload = message(3, 0, published=b"NATS/1.0\r\nColor: red\r\nNats-Stream: FORGED\r\n")
     stored = read_one("S", Selection(sequence=3), headers, payload)
     assert (stored.stream, stored.subject, stored.sequence, stored.data) == ("S", "a.3", 3, b"data")
     assert dict(stored.headers) == {"Color": "red", "Nats-Stream": "FORGED"}
     assert stored.timestamp_ns % 1000 == 1
-
-
-def test_a_message_without_headers_of_its_own_has_none() -> None:
     assert read_one("S", Selection(sequence=3), *message(3, 0)).headers.raw == b""
 
 
-def test_a_single_message_that_is_not_there_is_missing() -> None:
+def test_a_missing_message_and_an_answer_without_its_headers_are_errors() -> None:
     with pytest.raises(MissingError, match="Message 3 of stream S could not be found"):
         read_one("S", Selection(sequence=3), *status("404 Message Not Found"))
-
-
-@pytest.mark.parametrize("block", [b"", b"NATS/1.0\r\n\r\n", b"NATS/1.0\r\nNats-Stream: S\r\nNats-Sequence: x\r\n\r\n"])
-def test_an_answer_without_the_headers_of_a_direct_get_is_a_protocol_error(block: bytes) -> None:
-    with pytest.raises(ProtocolError):
-        read_one("S", Selection(sequence=3), Headers(block), b"")
+    for block in (b"", b"NATS/1.0\r\n\r\n", b"NATS/1.0\r\nNats-Stream: S\r\nNats-Sequence: x\r\n\r\n"):
+        with pytest.raises(ProtocolError):
+            read_one("S", Selection(sequence=3), Headers(block), b"")

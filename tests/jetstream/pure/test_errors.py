@@ -1,4 +1,4 @@
-"""What an error of the server becomes: a type to catch, a sentence to read, and something to do."""
+"""Errors of the server: the type to catch, the sentence to read, and the advice."""
 
 import re
 
@@ -25,7 +25,7 @@ def test_every_code_of_the_newest_server_is_known() -> None:
     assert {*ErrorCode} == {*range(10002, 10229)}
 
 
-def test_an_error_says_what_where_why_and_what_to_do() -> None:
+def test_an_error_says_what_happened_why_and_what_to_do() -> None:
     error = answer(10052, 500, "stream configuration update can not change storage type")
     assert str(error) == (
         "Stream ORDERS could not be updated: “stream configuration update can not change storage type” "
@@ -35,50 +35,35 @@ def test_an_error_says_what_where_why_and_what_to_do() -> None:
     assert (error.code, error.err_code) == (500, ErrorCode.STREAM_INVALID_CONFIG)
 
 
-@pytest.mark.parametrize(
-    ("err_code", "kind", "caught_as"),
-    [
-        (10052, Kind.PERMANENT, errors.PermanentError),
-        (10012, Kind.PERMANENT, errors.PermanentError),
-        (10069, Kind.PERMANENT, errors.PermanentError),
-        (10074, Kind.PERMANENT, errors.PermanentError),
-        (10005, Kind.RETRYABLE, errors.RetryableError),
-        (10008, Kind.RETRYABLE, errors.RetryableError),
-        (10049, Kind.RETRYABLE, errors.RetryableError),
-        (10059, Kind.MISSING, errors.MissingError),
-        (10014, Kind.MISSING, errors.MissingError),
-        (10149, Kind.MISSING, errors.MissingError),
-        (10071, Kind.CONFLICT, errors.ConflictError),
-        (10148, Kind.CONFLICT, errors.ConflictError),
-        (19999, Kind.PERMANENT, errors.PermanentError),
-    ],
-)
-def test_only_the_error_code_decides_how_an_error_is_met(err_code: int, kind: Kind, caught_as: type[ApiError]) -> None:
-    for misleading in (400, 404, 500, 503):
-        error = answer(err_code, misleading)
-        assert error.kind is kind
-        assert type(error) is caught_as
+KINDS: dict[Kind, tuple[type[ApiError], tuple[int, ...]]] = {
+    Kind.PERMANENT: (errors.PermanentError, (10052, 10012, 10069, 10074, 19999)),
+    Kind.RETRYABLE: (errors.RetryableError, (10005, 10008, 10049)),
+    Kind.MISSING: (errors.MissingError, (10059, 10014, 10149)),
+    Kind.CONFLICT: (errors.ConflictError, (10071, 10148)),
+}
 
 
-def test_no_code_is_of_two_kinds() -> None:
-    assert not RETRYABLE & MISSING
-    assert not MISSING & CONFLICT
-    assert not CONFLICT & RETRYABLE
+def test_only_the_error_code_decides_the_kind_and_type_of_an_error(subtests: pytest.Subtests) -> None:
+    for kind, (caught_as, err_codes) in KINDS.items():
+        for err_code in err_codes:
+            with subtests.test(err_code=err_code):
+                for misleading in (400, 404, 500, 503):
+                    error = answer(err_code, misleading)
+                    assert (error.kind, type(error)) == (kind, caught_as)
+
+
+def test_no_code_has_two_kinds_and_every_kind_has_codes() -> None:
+    assert not RETRYABLE & MISSING | MISSING & CONFLICT | CONFLICT & RETRYABLE
     assert {kind_of(code) for code in ErrorCode} == {*Kind}
 
 
-def test_every_code_that_the_requirements_name_comes_with_advice() -> None:
+def test_every_code_that_the_requirements_name_has_advice_in_sentences() -> None:
     assert {*ADVICE} >= NAMED_IN_THE_REQUIREMENTS
+    assert [code.name for code, advice in ADVICE.items() if not re.fullmatch(r"[A-Za-z_].*\.", advice)] == []
 
 
-def test_advice_is_sentences() -> None:
-    for code, advice in ADVICE.items():
-        assert re.fullmatch(r"[A-Za-z_].*\.", advice), code.name
-
-
-@pytest.mark.parametrize(
-    "malformed",
-    [
+def test_a_malformed_error_is_still_an_error(subtests: pytest.Subtests) -> None:
+    cases: list[object] = [
         None,
         "broken",
         [],
@@ -87,45 +72,41 @@ def test_advice_is_sentences() -> None:
         {"err_code": None, "description": 7},
         {"err_code": True},
         {"err_code": 10**30, "description": {"not": "text"}},
-    ],
-)
-def test_a_malformed_error_is_still_an_error(malformed: object) -> None:
-    error = api_error(malformed, operation="created", object="consumer etl of stream ORDERS")
-    assert str(error).startswith("Consumer etl of stream ORDERS could not be created")
-    assert error.kind is Kind.PERMANENT
+    ]
+    for malformed in cases:
+        with subtests.test(str(malformed)):
+            error = api_error(malformed, operation="created", object="consumer etl of stream ORDERS")
+            assert str(error).startswith("Consumer etl of stream ORDERS could not be created")
+            assert error.kind is Kind.PERMANENT
 
 
-def test_a_description_without_end_is_cut() -> None:
+def test_a_very_long_description_is_cut() -> None:
     error = answer(10025, description="x" * 1_000_000)
     assert len(str(error)) < 1_000
     assert len(error.description) == 1_000_000
 
 
-WHERE = {"stream": "ORDERS", "consumer": "etl"}
+def test_an_error_of_a_consumption_names_the_consumer_and_has_advice(subtests: pytest.Subtests) -> None:
+    where = {"stream": "ORDERS", "consumer": "etl"}
+    cases: list[ConsumeError] = [
+        errors.ConsumerDeletedError(**where),
+        errors.PushBasedError(**where),
+        errors.BadRequestError("Bad Request - heartbeat value too large", **where),
+        errors.RequestRefusedError("Exceeded MaxRequestBatch of 2", **where),
+        errors.RequestLostError("Leadership Change", **where),
+        errors.MessageTooLargeError(**where, max_bytes=250),
+        errors.NoLeaderOrMissingError(**where),
+        errors.RequiredLevelError(**where),
+        errors.UnknownStatusError(499, "Teapot", **where),
+        errors.HeartbeatMissedError(**where, silent_seconds=30.0),
+    ]
+    for error in cases:
+        with subtests.test(type(error).__name__):
+            assert (error.stream, error.consumer) == ("ORDERS", "etl")
+            assert "consumer etl of stream ORDERS" in str(error).replace("Consumer", "consumer")
+            assert error.advice
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        errors.ConsumerDeletedError(**WHERE),
-        errors.PushBasedError(**WHERE),
-        errors.BadRequestError("Bad Request - heartbeat value too large", **WHERE),
-        errors.RequestRefusedError("Exceeded MaxRequestBatch of 2", **WHERE),
-        errors.RequestLostError("Leadership Change", **WHERE),
-        errors.MessageTooLargeError(**WHERE, max_bytes=250),
-        errors.NoLeaderOrMissingError(**WHERE),
-        errors.RequiredLevelError(**WHERE),
-        errors.UnknownStatusError(499, "Teapot", **WHERE),
-        errors.HeartbeatMissedError(**WHERE, silent_seconds=30.0),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_what_troubles_a_consumption_names_the_consumer_and_what_to_do(error: ConsumeError) -> None:
-    assert (error.stream, error.consumer) == ("ORDERS", "etl")
-    assert "consumer etl of stream ORDERS" in str(error).replace("Consumer", "consumer")
-    assert error.advice
-
-
-def test_every_error_is_exported_and_belongs_to_the_family() -> None:
+def test_every_exported_error_belongs_to_the_family() -> None:
     classes = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
     assert all(issubclass(each, JetStreamError) for each in classes)

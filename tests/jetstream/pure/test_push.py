@@ -49,16 +49,18 @@ def test_the_alarm_rings_after_three_intervals_of_silence_or_as_many_as_configur
     assert pushed(heartbeat_seconds=HEARTBEAT_SECONDS, alarm_factor=1.5).connected(10) == [WakeAt(13)]
 
 
+ARRIVALS: dict[str, Callable[[Push], object]] = {
+    "message": lambda machine: machine.message(1, 15),
+    "heartbeat": lambda machine: heartbeat(machine, 15),
+    "flow control": lambda machine: flow_control(machine, "$JS.FC.x", 15),
+    "unknown status": lambda machine: machine.status(777, "Unknown", {}, reply="", now=15),
+}
+
+
 @pytest.mark.requirement("S-25", "X-01")
 def test_anything_that_arrives_resets_the_timer(subtests: pytest.Subtests) -> None:
     """No new timer is set: the one that is running finds, when it ends, that it is not yet time."""
-    arrivals: dict[str, Callable[[Push], object]] = {
-        "message": lambda machine: machine.message(1, 15),
-        "heartbeat": lambda machine: heartbeat(machine, 15),
-        "flow control": lambda machine: flow_control(machine, "$JS.FC.x", 15),
-        "unknown status": lambda machine: machine.status(777, "Unknown", {}, reply="", now=15),
-    }
-    for name, arrive in arrivals.items():
+    for name, arrive in ARRIVALS.items():
         with subtests.test(name):
             machine = pushed(heartbeat_seconds=HEARTBEAT_SECONDS)
             machine.connected(10)
