@@ -1,4 +1,4 @@
-"""Buckets as streams, and entries as messages: the same as other NATS clients have."""
+"""Buckets as streams and entries as messages, as other NATS clients define them."""
 
 from datetime import UTC, datetime
 
@@ -28,91 +28,77 @@ def test_a_bucket_is_a_stream_that_keeps_the_last_of_each_subject() -> None:
     assert (config["name"], config["subjects"]) == ("KV_ledger", ["$KV.ledger.>"])
     assert (config["max_msgs_per_subject"], config["discard"], config["allow_rollup_hdrs"]) == (1, "new", True)
     assert (config["deny_delete"], config["allow_direct"], config["allow_msg_ttl"]) == (True, True, True)
-    assert config["duplicate_window"] == 120 * 10**9
-
-
-def test_the_window_for_duplicates_is_never_longer_than_values_live() -> None:
-    assert stream_config("b", {"ttl_seconds": 5})["duplicate_window"] == 5 * 10**9
-    assert stream_config("b", {"ttl_seconds": 500})["duplicate_window"] == 120 * 10**9
-
-
-@pytest.mark.parametrize("options", [{"history": 0}, {"history": 65}, {"histroy": 5}])
-def test_options_that_cannot_be_are_refused(options: BucketOptions) -> None:
-    with pytest.raises(UsageError):
-        stream_config("b", options)
-
-
-@pytest.mark.requirement("X-18")
-@pytest.mark.parametrize("name", ["", "a.b", "a b", "ä", ">", "x" * 253])
-def test_a_bucket_name_that_cannot_be_one_is_refused(name: str) -> None:
-    with pytest.raises(UsageError):
-        stream_of(name)
-
-
-def test_only_streams_of_buckets_are_buckets() -> None:
     assert (bucket_of("KV_ledger"), bucket_of("ORDERS")) == ("ledger", None)
 
 
-@pytest.mark.parametrize("key", ["a", "a.b", "A-/_=9", "a.b/c=d"])
-def test_keys_are_tokens_of_subjects(key: str) -> None:
-    assert checked_key(key) == key
+def test_the_window_for_duplicates_is_never_longer_than_values_live() -> None:
+    lifetimes: list[tuple[BucketOptions, int]] = [({}, 120), ({"ttl_seconds": 5}, 5), ({"ttl_seconds": 500}, 120)]
+    for options, seconds in lifetimes:
+        assert stream_config("b", options)["duplicate_window"] == seconds * 10**9
 
 
-@pytest.mark.parametrize("key", ["", ".", "a.", ".a", "a..b", "a b", "a*", "a.>", "ä", "a\n", "a\r\nPUB x 0"])
-def test_a_key_that_cannot_be_one_is_refused(key: str) -> None:
-    with pytest.raises(UsageError):
-        checked_key(key)
+@pytest.mark.requirement("X-18")
+def test_wrong_options_and_names_of_a_bucket_are_refused(subtests: pytest.Subtests) -> None:
+    wrong: list[BucketOptions] = [{"history": 0}, {"history": 65}, {"histroy": 5}]  # type: ignore[typeddict-unknown-key]
+    for options in wrong:
+        with subtests.test(str(options)), pytest.raises(UsageError):
+            stream_config("b", options)
+    for name in ("", "a.b", "a b", "ä", ">", "x" * 253):
+        with subtests.test(name=name[:9]), pytest.raises(UsageError):
+            stream_of(name)
 
 
-@pytest.mark.parametrize("pattern", ["a", "*", ">", "a.*", "*.b.>", "a.>"])
-def test_patterns_of_keys_are_as_in_subjects(pattern: str) -> None:
-    assert checked_filter(pattern) == pattern
+def test_keys_are_tokens_of_subjects_and_filters_may_have_wildcards(subtests: pytest.Subtests) -> None:
+    cases = {
+        checked_key: (
+            ("a", "a.b", "A-/_=9", "a.b/c=d"),
+            ("", ".", "a.", ".a", "a..b", "a b", "a*", "a.>", "ä", "a\n", "a\r\nPUB x 0"),
+        ),
+        checked_filter: (("a", "*", ">", "a.*", "*.b.>", "a.>"), ("", "a*", ">.a", "a.>.b", "a..b", ".>", "a b")),
+    }
+    for check, (accepted, refused) in cases.items():
+        for text in accepted:
+            assert check(text) == text
+        for text in refused:
+            with subtests.test(repr(text)), pytest.raises(UsageError):
+                check(text)
 
 
-@pytest.mark.parametrize("pattern", ["", "a*", ">.a", "a.>.b", "a..b", ".>", "a b"])
-def test_a_pattern_that_cannot_be_one_is_refused(pattern: str) -> None:
-    with pytest.raises(UsageError):
-        checked_filter(pattern)
-
-
-@pytest.mark.parametrize(
-    ("headers", "operation"),
-    [
+def test_headers_tell_deletions_and_purges_from_values(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, str], str]] = [
         ({}, "put"),
         (DELETE_HEADERS, "delete"),
         (PURGE_HEADERS, "purge"),
         ({"Nats-Marker-Reason": "MaxAge"}, "purge"),
         ({"Nats-Marker-Reason": "Remove"}, "delete"),
         ({"Nats-Marker-Reason": "OfTheFuture"}, "delete"),
-    ],
-)
-def test_marks_are_told_from_values_whoever_set_them(headers: dict[str, str], operation: str) -> None:
-    assert operation_of(Headers(encode(headers))) == operation
+    ]
+    for headers, operation in cases:
+        with subtests.test(str(headers)):
+            assert operation_of(Headers(encode(headers))) == operation
 
 
 def test_an_entry_is_a_message_of_the_bucket() -> None:
-    second_of_1970 = datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
     entry = entry_of("b", "$KV.b.", StoredMessage("KV_b", "$KV.b.a.c", 7, 10**9, Headers(), b"v"))
     assert (entry.key, entry.value, entry.revision, entry.is_value) == ("a.c", b"v", 7, True)
-    assert entry.created == second_of_1970
+    assert entry.created == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
+def test_a_watch_starts_where_its_options_say_unless_they_contradict_each_other(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[WatchOptions, dict[str, object]]] = [
         ({}, {"deliver_policy": "last_per_subject", "config": {}}),
         ({"include_history": True}, {"deliver_policy": "all", "config": {}}),
         ({"updates_only": True, "headers_only": True}, {"deliver_policy": "new", "config": {"headers_only": True}}),
         ({"from_revision": 7}, {"deliver_policy": "by_start_sequence", "opt_start_seq": 7, "config": {}}),
-    ],
-)
-def test_a_watch_begins_where_it_is_asked_to(options: WatchOptions, expected: dict[str, object]) -> None:
-    assert ordered_options(options) == expected
-
-
-@pytest.mark.parametrize(
-    "options", [{"include_history": True, "updates_only": True}, {"updates_only": True, "from_revision": 7}, {"x": 1}]
-)
-def test_a_watch_that_contradicts_itself_is_refused(options: WatchOptions) -> None:
-    with pytest.raises(UsageError):
-        ordered_options(options)
+    ]
+    for options, expected in cases:
+        with subtests.test(str(options)):
+            assert ordered_options(options) == expected
+    wrong: list[WatchOptions] = [
+        {"include_history": True, "updates_only": True},
+        {"updates_only": True, "from_revision": 7},
+        {"x": 1},  # type: ignore[typeddict-unknown-key]
+    ]
+    for options in wrong:
+        with subtests.test(refused=str(options)), pytest.raises(UsageError):
+            ordered_options(options)

@@ -1,4 +1,4 @@
-"""What can be asked of consume and fetch, what is taken where nothing is said, and what is refused at once."""
+"""Options of consume and fetch: defaults, and what is refused at once."""
 
 from typing import Any
 
@@ -8,12 +8,6 @@ from penstock_jetstream.core.options import ConsumeOptions, FetchOptions, Wait
 from penstock_jetstream.errors import UsageError
 
 
-@pytest.mark.requirement("C-20")
-def test_a_buffer_is_limited_by_messages_or_by_bytes_not_by_both() -> None:
-    with pytest.raises(UsageError, match="exclude each other"):
-        ConsumeOptions(max_messages=10, max_bytes=1000)
-
-
 @pytest.mark.requirement("C-21", "C-23", "C-24", "C-25", "C-26")
 def test_the_defaults_are_those_of_the_adr() -> None:
     options = ConsumeOptions()
@@ -21,25 +15,19 @@ def test_the_defaults_are_those_of_the_adr() -> None:
     assert (options.expires_seconds, options.heartbeat_seconds) == (30, 15)
 
 
-@pytest.mark.requirement("C-24")
-@pytest.mark.parametrize(
-    ("expires_seconds", "heartbeat_seconds"), [(1, 0.5), (10, 5), (30, 15), (60, 30), (600, 30)], ids=str
-)
-def test_the_heartbeat_is_half_of_expires_within_bounds(expires_seconds: float, heartbeat_seconds: float) -> None:
-    assert ConsumeOptions(expires_seconds=expires_seconds).heartbeat_seconds == heartbeat_seconds
+@pytest.mark.requirement("C-24", "C-26")
+def test_the_heartbeat_is_half_of_expires_within_bounds_and_the_threshold_half_rounded_up() -> None:
+    for expires_seconds, heartbeat_seconds in ((1, 0.5), (10, 5), (30, 15), (60, 30), (600, 30)):
+        assert ConsumeOptions(expires_seconds=expires_seconds).heartbeat_seconds == heartbeat_seconds
+    for maximum, threshold in ((1, 1), (2, 1), (3, 2), (5, 3), (500, 250)):
+        assert ConsumeOptions(max_messages=maximum).threshold == threshold
+        assert ConsumeOptions(max_bytes=maximum).threshold == threshold
 
 
-@pytest.mark.requirement("C-26")
-@pytest.mark.parametrize(("maximum", "threshold"), [(1, 1), (2, 1), (3, 2), (5, 3), (500, 250)])
-def test_thresholds_are_half_rounded_up(maximum: int, threshold: int) -> None:
-    assert ConsumeOptions(max_messages=maximum).threshold == threshold
-    assert ConsumeOptions(max_bytes=maximum).threshold == threshold
-
-
-@pytest.mark.requirement("C-23", "C-24", "C-26")
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
+@pytest.mark.requirement("C-20", "C-23", "C-24", "C-26")
+def test_impossible_options_are_refused_with_a_sentence(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"max_messages": 10, "max_bytes": 1000}, "exclude each other"),
         ({"max_messages": 0}, "max_messages is 0"),
         ({"max_bytes": -5}, "max_bytes is -5"),
         ({"expires_seconds": 0.9}, "at least 1 s"),
@@ -53,12 +41,10 @@ def test_thresholds_are_half_rounded_up(maximum: int, threshold: int) -> None:
         ({"max_bytes": 10, "threshold_bytes": 11}, "between 0 and the maximum, 10"),
         ({"max_bytes": 10, "threshold_messages": 1}, "means nothing"),
         ({"threshold_bytes": 1}, "between 0 and the maximum, 0"),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_is_refused_with_a_sentence(options: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(UsageError, match=complaint):
-        ConsumeOptions(**options)
+    ]
+    for options, sentence in cases:
+        with subtests.test(str(options)), pytest.raises(UsageError, match=sentence):
+            ConsumeOptions(**options)
 
 
 @pytest.mark.requirement("C-50")
@@ -69,10 +55,19 @@ def test_a_worker_notices_a_lost_request_within_4_seconds() -> None:
 
 
 @pytest.mark.requirement("C-11")
-def test_a_fetch_needs_a_limit() -> None:
+def test_a_fetch_needs_a_possible_limit(subtests: pytest.Subtests) -> None:
     with pytest.raises(UsageError, match="without a limit"):
         FetchOptions()
     assert FetchOptions(max_bytes=1000).batch == 1_000_000
+    cases: list[dict[str, Any]] = [
+        {"max_messages": 0},
+        {"max_messages": 1, "expires_seconds": 0},
+        {"max_messages": 1, "expires_seconds": 2, "idle_heartbeat_seconds": 1.5},
+        {"max_messages": 1, "idle_heartbeat_seconds": -1},
+    ]
+    for options in cases:
+        with subtests.test(str(options)), pytest.raises(UsageError):
+            FetchOptions(**options)
 
 
 @pytest.mark.requirement("C-12")
@@ -83,38 +78,12 @@ def test_a_fetch_of_more_than_30_seconds_has_heartbeats() -> None:
     assert FetchOptions(max_messages=1, expires_seconds=60, wait=Wait.NOTHING).heartbeat_seconds == 0
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"max_messages": 0},
-        {"max_messages": 1, "expires_seconds": 0},
-        {"max_messages": 1, "expires_seconds": 2, "idle_heartbeat_seconds": 1.5},
-        {"max_messages": 1, "idle_heartbeat_seconds": -1},
-    ],
-    ids=str,
-)
-def test_a_fetch_that_cannot_be_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        FetchOptions(**options)
-
-
-@pytest.mark.requirement("G-02")
-@pytest.mark.parametrize("name", ["a", "jobs_A-1/x=", "0123456789abcdef"])
-def test_names_that_a_group_may_have(name: str) -> None:
-    assert ConsumeOptions(group=name).group_fields() == {"group": name}
-
-
-@pytest.mark.requirement("G-02")
-@pytest.mark.parametrize("name", ["0123456789abcdefg", "a b", "a.b", "é"])
-def test_names_that_a_group_may_not_have(name: str) -> None:
-    with pytest.raises(UsageError, match="priority group"):
-        ConsumeOptions(group=name)
-
-
-@pytest.mark.requirement("G-05", "G-06", "G-16", "G-17")
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
+@pytest.mark.requirement("G-02", "G-05", "G-06", "G-16", "G-17")
+def test_group_options_that_no_consumer_could_serve_are_refused(subtests: pytest.Subtests) -> None:
+    for name in ("a", "jobs_A-1/x=", "0123456789abcdef"):
+        assert ConsumeOptions(group=name).group_fields() == {"group": name}
+    cases: list[tuple[dict[str, Any], str]] = [
+        *(({"group": name}, "priority group") for name in ("0123456789abcdefg", "a b", "a.b", "é")),
         ({"min_pending": 5}, "without a priority group"),
         ({"min_ack_pending": 5}, "without a priority group"),
         ({"priority": 0}, "without a priority group"),
@@ -122,11 +91,10 @@ def test_names_that_a_group_may_not_have(name: str) -> None:
         ({"group": "a", "priority": -1}, "priority of -1"),
         ({"group": "a", "min_pending": -1}, "negative"),
         ({"group": "a", "min_pending": 1, "priority": 1}, "cannot go together"),
-    ],
-    ids=str,
-)
-def test_group_options_that_no_consumer_could_serve_are_refused(options: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(UsageError, match=complaint):
-        ConsumeOptions(**options)
-    with pytest.raises(UsageError, match=complaint):
-        FetchOptions(max_messages=1, **options)
+    ]
+    for options, sentence in cases:
+        with subtests.test(str(options)):
+            with pytest.raises(UsageError, match=sentence):
+                ConsumeOptions(**options)
+            with pytest.raises(UsageError, match=sentence):
+                FetchOptions(max_messages=1, **options)

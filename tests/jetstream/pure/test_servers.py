@@ -1,4 +1,4 @@
-"""Which server is tried next, and how long is waited before: from addresses and chances alone."""
+"""Which server is tried next, and after how long."""
 
 import pytest
 from hypothesis import given
@@ -15,61 +15,48 @@ def servers(*given_: Address, backoff: Backoff | None = None) -> Servers:
     return Servers(given_ or (A, B, C), backoff or Backoff())
 
 
-@pytest.mark.parametrize(
-    ("url", "address"),
-    [
-        ("nats://a", Address("a", 4222)),
-        ("nats://a:5000", Address("a", 5000)),
-        ("tls://a:5000/", Address("a", 5000, tls=True)),
-        ("a", Address("a")),
-        ("a:5000", Address("a", 5000)),
-        (" nats://a ", Address("a")),
-        ("127.0.0.1", Address("127.0.0.1")),
-        ("::1", Address("::1")),
-        ("[::1]:5000", Address("::1", 5000)),
-        ("nats://[fe80::1]:5000", Address("fe80::1", 5000)),
-    ],
-)
-def test_an_address_is_read_from_a_url_or_less(url: str, address: Address) -> None:
-    assert parse(url) == address
+def test_an_address_is_read_from_a_url_or_less(subtests: pytest.Subtests) -> None:
+    addresses = {
+        "nats://a": Address("a", 4222),
+        "nats://a:5000": Address("a", 5000),
+        "tls://a:5000/": Address("a", 5000, tls=True),
+        "a": Address("a"),
+        "a:5000": Address("a", 5000),
+        " nats://a ": Address("a"),
+        "127.0.0.1": Address("127.0.0.1"),
+        "::1": Address("::1"),
+        "[::1]:5000": Address("::1", 5000),
+        "nats://[fe80::1]:5000": Address("fe80::1", 5000),
+        "nats://me:p%40ss@a:5000": Address("a", 5000, user="me", password="p@ss"),
+        "nats://token@a": Address("a", user="token", password=None),
+    }
+    for url, address in addresses.items():
+        with subtests.test(url):
+            assert parse(url) == address
 
 
-def test_who_we_are_may_stand_in_a_url() -> None:
-    address = parse("nats://me:p%40ss@a:5000")
-    assert (address.user, address.password, address.host) == ("me", "p@ss", "a")
-    assert (parse("nats://token@a").user, parse("nats://token@a").password) == ("token", None)
-
-
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("ws://a", "WebSocket is not supported"),
-        ("wss://a:443", "WebSocket is not supported"),
-        ("http://a", "http is no scheme of NATS"),
-        ("nats://", "it names no host"),
-        ("", "it names no host"),
-        ("nats://a:port", "is not the address of a server"),
-        ("nats://a:99999", "is not the address of a server"),
-        ("nats://[::1", "is not the address of a server"),
-        ("nats://a/b", "something follows the port"),
-        ("nats://a?b=c", "something follows the port"),
-        ("a b", "its host has a space"),
-    ],
-)
-def test_what_is_no_address_says_why(url: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said) as problem:
-        parse(url)
-    assert "nats://host:4222" in problem.value.advice
-
-
-@pytest.mark.parametrize(
-    "url", ["nats://me:secret@a:port", "nats://me:sec/ret@a", "ws://secret@a", "nats://me:secret@"]
-)
-def test_an_error_about_a_url_keeps_its_secret(url: str) -> None:
-    with pytest.raises(UsageError) as problem:
-        parse(url)
-    assert "sec" not in str(problem.value)
-    assert problem.value.__cause__ is None
+def test_what_is_no_address_says_why_without_its_secret(subtests: pytest.Subtests) -> None:
+    sentences = {
+        "ws://a": "WebSocket is not supported",
+        "wss://a:443": "WebSocket is not supported",
+        "http://a": "http is no scheme of NATS",
+        "nats://": "it names no host",
+        "": "it names no host",
+        "nats://a:port": "is not the address of a server",
+        "nats://a:99999": "is not the address of a server",
+        "nats://[::1": "is not the address of a server",
+        "nats://a/b": "something follows the port",
+        "nats://a?b=c": "something follows the port",
+        "a b": "its host has a space",
+        **dict.fromkeys(("nats://me:secret@a:port", "nats://me:sec/ret@a", "ws://secret@a", "nats://me:secret@")),
+    }
+    for url, sentence in sentences.items():
+        with subtests.test(url):
+            with pytest.raises(UsageError, match=sentence) as problem:
+                parse(url)
+            assert "nats://host:4222" in problem.value.advice
+            assert "sec" not in str(problem.value)
+            assert problem.value.__cause__ is None
 
 
 def test_an_address_shows_neither_user_nor_password() -> None:
@@ -79,17 +66,17 @@ def test_an_address_shows_neither_user_nor_password() -> None:
     assert "someone" not in repr(address)
 
 
-def test_there_must_be_a_server() -> None:
+def test_at_least_one_server_is_needed() -> None:
     with pytest.raises(UsageError, match="No server was given"):
         Servers([], Backoff())
 
 
 @given(chances)
-def test_a_round_tries_each_server_once_whatever_chance_begins_with(chance: float) -> None:
+def test_a_round_tries_each_server_once(chance: float) -> None:
     assert sorted(map(str, servers().next_round(chance))) == sorted(map(str, (A, B, C)))
 
 
-def test_chance_decides_who_comes_first() -> None:
+def test_chance_decides_which_server_is_first() -> None:
     assert [servers().next_round(chance)[0] for chance in (0, 0.4, 0.9)] == [A, B, C]
 
 
@@ -101,7 +88,7 @@ def test_the_server_that_was_lost_is_tried_last(chance: float) -> None:
     assert pool.next_round(chance)[-1] == B
 
 
-def test_after_a_link_that_lasted_another_is_made_at_once() -> None:
+def test_after_a_link_that_lasted_the_next_is_made_at_once() -> None:
     pool = servers()
     for _ in range(5):
         pool.next_round(0)
@@ -120,11 +107,11 @@ def test_a_link_that_did_not_last_is_one_more_fruitless_round() -> None:
 
 
 @given(st.integers(min_value=0, max_value=10_000), chances)
-def test_waiting_stays_within_its_bound_for_ever(fruitless: int, chance: float) -> None:
+def test_a_wait_stays_within_its_bound(fruitless: int, chance: float) -> None:
     assert 0 <= Backoff(0.1, 5).wait_seconds(fruitless, chance) <= 5
 
 
-def test_what_a_server_tells_of_is_tried_too_until_it_tells_of_it_no_more() -> None:
+def test_servers_that_a_server_announces_are_tried_until_it_announces_them_no_more() -> None:
     pool = servers(A)
     pool.learn(["a:4222", "10.0.0.2:4222", "10.0.0.3:4222", "10.0.0.3:4222"], by=A)
     assert pool.known == [A, Address("10.0.0.2"), Address("10.0.0.3")]
@@ -134,7 +121,7 @@ def test_what_a_server_tells_of_is_tried_too_until_it_tells_of_it_no_more() -> N
     assert pool.known == [A]
 
 
-def test_what_a_server_tells_of_is_trusted_by_the_name_and_reached_as_the_one_that_told() -> None:
+def test_an_announced_server_is_trusted_by_the_name_and_reached_with_the_credentials_of_the_announcing_one() -> None:
     teller = parse("tls://me:secret@nats.example")
     pool = Servers([teller], Backoff())
     pool.learn(["10.0.0.2:5000", "other.example:5000"], by=teller)
@@ -145,7 +132,7 @@ def test_what_a_server_tells_of_is_trusted_by_the_name_and_reached_as_the_one_th
     assert pool.known[1].server_name == "nats.example"
 
 
-def test_the_others_are_all_but_one_and_chance_decides_who_comes_first() -> None:
+def test_the_others_are_all_but_one_in_an_order_of_chance() -> None:
     assert servers().others(B, chance=0) == [A, C]
     assert servers().others(B, chance=0.5) == [C, A]
     assert servers(A).others(A, chance=0.9) == []

@@ -1,16 +1,10 @@
-"""What INFO says, what CONNECT answers, and what refusals mean."""
+"""The INFO of a server, the CONNECT that answers it, and the errors that refusals become."""
 
 from typing import Any
 
 import pytest
 
-from penstock_jetstream.core.session import (
-    ServerInfo,
-    connect_options,
-    denied_publish,
-    is_permission,
-    refusal_error,
-)
+from penstock_jetstream.core.session import ServerInfo, connect_options, denied_publish, is_permission, refusal_error
 from penstock_jetstream.errors import AuthenticationError, LinkError, ProtocolError
 
 FACTS = {
@@ -30,7 +24,7 @@ FACTS = {
 }
 
 
-def test_what_a_server_says_is_known_by_our_names_and_all_of_it_is_kept() -> None:
+def test_info_is_read_and_its_unknown_fields_are_kept() -> None:
     info = ServerInfo.from_facts(FACTS)
     assert (info.id, info.name, info.version, info.max_payload_bytes) == ("NA", "n1", "2.15.1", 1048576)
     assert (info.headers, info.jetstream, info.domain, info.cluster) == (True, True, "hub", "c1")
@@ -39,13 +33,12 @@ def test_what_a_server_says_is_known_by_our_names_and_all_of_it_is_kept() -> Non
     assert not info.tls_required
 
 
-def test_what_a_server_leaves_out_or_nulls_has_a_value_all_the_same() -> None:
+def test_omitted_fields_and_nulls_have_defaults() -> None:
     assert ServerInfo.from_facts({"domain": None, "connect_urls": None}) == ServerInfo()
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_a_fact_of_the_wrong_type_is_a_protocol_error(subtests: pytest.Subtests) -> None:
+    cases: list[dict[str, Any]] = [
         {"max_payload": "1"},
         {"max_payload": True},
         {"max_payload": 1.5},
@@ -54,55 +47,43 @@ def test_what_a_server_leaves_out_or_nulls_has_a_value_all_the_same() -> None:
         {"connect_urls": "a:4222"},
         {"connect_urls": [1]},
         {"connect_urls": ["http://a"]},
-    ],
-)
-def test_a_fact_of_the_wrong_kind_is_a_protocol_error(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ProtocolError, match="The server's INFO"):
-        ServerInfo.from_facts(wrong)
+    ]
+    for wrong in cases:
+        with subtests.test(str(wrong)), pytest.raises(ProtocolError, match="The server's INFO"):
+            ServerInfo.from_facts(wrong)
 
 
-def test_connect_says_who_we_are_and_asks_for_headers_and_no_responders() -> None:
+def test_connect_has_the_name_and_the_user_and_asks_for_headers_and_no_responders() -> None:
     options = connect_options("me", "1.0", {"user": "u", "pass": "p"}, encrypted=True)
-    assert options["name"] == "me"
+    assert (options["name"], options["user"], options["pass"]) == ("me", "u", "p")
     assert options["headers"]
     assert options["no_responders"]
     assert options["tls_required"]
-    assert (options["user"], options["pass"]) == ("u", "p")
     assert not options["verbose"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Authorization Violation",
-        "Authentication Timeout",
-        "User Authentication Expired",
-        "User Authentication Revoked",
-        "Account Authentication Expired",
-    ],
-)
-def test_a_refusal_of_who_we_are_is_an_authentication_error(text: str) -> None:
-    problem = refusal_error("nats://a:4222", text)
-    assert isinstance(problem, AuthenticationError)
-    assert problem.sentence == f"nats://a:4222 refused the connection: {text}."
+def test_a_refusal_is_an_authentication_error_or_a_link_error_with_advice_for_a_full_server(
+    subtests: pytest.Subtests,
+) -> None:
+    kinds = ("Authorization Violation", "Authentication Timeout", "User Authentication Expired")
+    for text in (*kinds, "User Authentication Revoked", "Account Authentication Expired"):
+        with subtests.test(text):
+            problem = refusal_error("nats://a:4222", text)
+            assert isinstance(problem, AuthenticationError)
+            assert problem.sentence == f"nats://a:4222 refused the connection: {text}."
+    for text in ("maximum connections exceeded", "maximum account active connections exceeded"):
+        with subtests.test(text):
+            problem = refusal_error("nats://a:4222", text)
+            assert not isinstance(problem, AuthenticationError)
+            assert "max_connections" in problem.advice
+    for text in ("Stale Connection", "Parser Error", "something new"):
+        with subtests.test(text):
+            assert type(refusal_error("nats://a:4222", text)) is LinkError
 
 
-@pytest.mark.parametrize("text", ["maximum connections exceeded", "maximum account active connections exceeded"])
-def test_a_full_server_says_what_to_raise(text: str) -> None:
-    problem = refusal_error("nats://a:4222", text)
-    assert not isinstance(problem, AuthenticationError)
-    assert "max_connections" in problem.advice
-
-
-@pytest.mark.parametrize("text", ["Stale Connection", "Parser Error", "something new"])
-def test_any_other_refusal_is_a_link_error(text: str) -> None:
-    assert type(refusal_error("nats://a:4222", text)) is LinkError
-
-
-def test_a_permission_concerns_one_subject() -> None:
-    assert is_permission('Permissions Violation for Publish to "a.b"')
-    assert is_permission('Permissions Violation for Subscription to "a.b" using queue "q"')
-    assert not is_permission("Authorization Violation")
-    assert denied_publish('Permissions Violation for Publish to "a.b"') == "a.b"
-    assert denied_publish('Permissions Violation for Subscription to "a.b"') is None
-    assert denied_publish("Authorization Violation") is None
+def test_a_permission_violation_names_one_subject() -> None:
+    publish = 'Permissions Violation for Publish to "a.b"'
+    subscribe = 'Permissions Violation for Subscription to "a.b"'
+    texts = (publish, subscribe, f'{subscribe} using queue "q"', "Authorization Violation")
+    assert [is_permission(text) for text in texts] == [True, True, True, False]
+    assert [denied_publish(text) for text in texts] == ["a.b", None, None, None]
