@@ -1,11 +1,10 @@
-"""A server that is killed in the middle of many messages: each is seen, and each ack is confirmed.
+"""A server is killed in the middle of many messages: each message is seen, and each ack is confirmed.
 
 usage: .venv/bin/python -m tests.jetstream.crash [--messages 1000000] [--by lane]
 
 Publishes numbered messages, consumes them with acks that the server confirms, one by one or by the block, kills the
 server (kill -9) once half of them are seen, starts it again, and goes on until the server says that nothing is
 left. Keeps a flag for each message, not a count: what is lost and what comes twice cannot make up for each other.
-Knows the library's public names and the testbed.
 """
 
 import asyncio
@@ -22,6 +21,7 @@ from penstock_jetstream import Connection, Consumer, JetStream, PubAck
 from penstock_jetstream.errors import JetStreamError, LinkError, RequestTimeoutError
 from tests.testbed.by_hand import opened_run
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import WITHIN_SECONDS, eventually_async
 
 STREAM, CONSUMER, SUBJECT = "CRASH", "survivor", "crash"
 ACKS_AHEAD = 200
@@ -31,15 +31,13 @@ BUFFERED_BLOCK_MESSAGES = 4_000
 PUBLISHED_AHEAD = 5_000
 ACK_WAIT_SECONDS = 3
 CONFIRMATION_SECONDS = 1
-LOOK_SECONDS = 0.1
 SECOND = 1_000_000_000
-PATIENCE_SECONDS = 60
-"""How long nothing may change before this is given up."""
+SLOWEST_PER_SECOND = 500
 
 
 @dataclass
 class Tally:
-    """What has become of each message, by its number."""
+    """The state of each message, by its number."""
 
     messages: int
     deliveries: int = 0
@@ -73,14 +71,9 @@ class Tally:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to."""
+    """The result of a run."""
 
-    messages: int
-    seen: int
-    confirmed: int
-    deliveries: int
-    unanswered_acks: int
-    """Of deliveries, mostly, that the server had forgotten when it came back."""
+    tally: Tally
     ack_floor: int
     """Up to which message the server has all acks."""
     left: int
@@ -88,11 +81,11 @@ class Outcome:
     publish_seconds: float
     consume_seconds: float
     """With the time that the server was dead."""
-    reports: int
 
     @property
     def is_complete(self) -> bool:
-        return self.seen == self.confirmed == self.ack_floor == self.messages and self.left == 0
+        seen, confirmed, messages = sum(self.tally.seen), sum(self.tally.confirmed), self.tally.messages
+        return seen == confirmed == self.ack_floor == messages and self.left == 0
 
 
 class Ack(Protocol):
@@ -117,21 +110,14 @@ async def survive(server: NatsServer, messages: int, read: Reader) -> Outcome:
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(read(consumer, tally))
             tasks.create_task(kill_and_restart(server, tally.half_seen))
-            await until_nothing_is_left(connection, consumer, tally)
+            nothing_is_left = partial(has_nothing_left, connection, consumer, tally)
+            within = WITHIN_SECONDS + messages / SLOWEST_PER_SECOND
+            await eventually_async(nothing_is_left, "each ack is confirmed", within)
             reading.cancel()
         info = await consumer.info()
-    return Outcome(
-        messages,
-        sum(tally.seen),
-        sum(tally.confirmed),
-        tally.deliveries,
-        tally.unanswered_acks,
-        info.ack_floor.stream_sequence,
-        info.num_pending + info.num_ack_pending,
-        published - began,
-        time.monotonic() - published,
-        len(tally.reports),
-    )
+    left = info.num_pending + info.num_ack_pending
+    seconds = (published - began, time.monotonic() - published)
+    return Outcome(tally, info.ack_floor.stream_sequence, left, *seconds)
 
 
 async def publish(js: JetStream, messages: int) -> None:
@@ -216,27 +202,18 @@ async def is_confirmed(ack: Ack) -> bool:
         return True
 
 
-async def until_nothing_is_left(connection: Connection, consumer: Consumer, tally: Tally) -> None:
-    """Return when each ack is confirmed, and the server has nothing to deliver and waits for no ack."""
-    deliveries, changed_at = 0, time.monotonic()
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        if tally.half_seen.is_set() and await has_nothing_left(consumer):
-            await ask_again(connection, tally)
-            if all(tally.confirmed):
-                return
-        if tally.deliveries != deliveries:
-            deliveries, changed_at = tally.deliveries, time.monotonic()
-        if time.monotonic() - changed_at > PATIENCE_SECONDS:
-            raise TimeoutError(f"Nothing has come for {PATIENCE_SECONDS} s: {sum(tally.confirmed)} are confirmed")
-
-
-async def has_nothing_left(consumer: Consumer) -> bool:
+async def has_nothing_left(connection: Connection, consumer: Consumer, tally: Tally) -> bool:
+    """Tell whether each ack is confirmed, and the server has nothing to deliver and waits for no ack."""
+    if not tally.half_seen.is_set():
+        return False
     try:
         info = await consumer.info()
-    except JetStreamError:  # the server is dead, or has not come back to all of itself
+    except JetStreamError:  # the server is dead, or has not restored all of its state
         return False
-    return not info.num_pending + info.num_ack_pending
+    if info.num_pending + info.num_ack_pending:
+        return False
+    await ask_again(connection, tally)
+    return all(tally.confirmed)
 
 
 async def ask_again(connection: Connection, tally: Tally) -> None:
@@ -263,15 +240,16 @@ def main(messages: int, by: str) -> None:
 
 
 def report(outcome: Outcome) -> str:
+    tally = outcome.tally
     rows = {
-        "messages published and stored": f"{outcome.messages} in {outcome.publish_seconds:.1f} s",
-        "of them seen": outcome.seen,
-        "of them with a confirmed ack": outcome.confirmed,
+        "messages published and stored": f"{tally.messages} in {outcome.publish_seconds:.1f} s",
+        "of them seen": sum(tally.seen),
+        "of them with a confirmed ack": sum(tally.confirmed),
         "the server has all acks up to": outcome.ack_floor,
         "the server has left to do": outcome.left,
-        "delivered more than once": outcome.deliveries - outcome.messages,
-        "acks that were not confirmed in time": outcome.unanswered_acks,
-        "reports of the library": outcome.reports,
+        "delivered more than once": tally.deliveries - tally.messages,
+        "acks that were not confirmed in time": tally.unanswered_acks,
+        "reports of the library": len(tally.reports),
         "consumed, with the server's death, in": f"{outcome.consume_seconds:.1f} s",
     }
     lines = [f"{name:<40}{value:>24}" for name, value in rows.items()]

@@ -1,4 +1,4 @@
-"""Losing a link while something is on its way: sent by us, seen by no server, and so of unknown fate."""
+"""A connection that a test can lose while what it sent has not reached the server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,8 +21,8 @@ class Fragile:
     _relay: Relay
 
     async def lose(self) -> None:
-        """Cut the link once all that waits is sent. Call it while the server is frozen: then nobody answers before."""
-        await asyncio.sleep(0)  # calm: tasks that were just made begin
+        """Cut the link once everything is sent. Freeze the server before, so that it cannot answer."""
+        await asyncio.sleep(0)  # calm: yields once, so that tasks that were just made begin
         await eventually_async(lambda: not self.connection.pending_bytes, "everything sent")
         self._relay.cut()
 

@@ -1,4 +1,4 @@
-"""A server played by the test, for what no real one can be made to say: it answers below a prefix of its own."""
+"""A server played by the test below a prefix of its own, for answers that no real one can be made to give."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ Answer = bytes | Mapping[str, Any]
 
 
 class Played:
-    """Gives these answers, one after another, and the last one ever after. `asked` has what it was asked."""
+    """Gives these answers, one after another, and then always the last one. `asked` has what was requested."""
 
     def __init__(self, connection: Connection, prefix: str, answers: Sequence[Answer]) -> None:
         self.asked: list[tuple[str, bytes]] = []

@@ -1,4 +1,4 @@
-"""What waits to be sent: its order, its bound, and what does not outlive a link."""
+"""The outbox of a connection: its order, its bound, and what a lost link discards."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from penstock_jetstream.core.outbox import Outbox
 from penstock_jetstream.errors import BufferFullError
 
 
-def test_what_waits_leaves_as_one_and_in_its_order() -> None:
+def test_everything_leaves_at_once_and_in_order() -> None:
     outbox = Outbox(100)
     for piece in (b"a", b"bc", b"d"):
         outbox.add(piece)
@@ -15,8 +15,10 @@ def test_what_waits_leaves_as_one_and_in_its_order() -> None:
     assert (len(outbox), outbox.size_bytes, outbox.take()) == (0, 0, b"")
 
 
-def test_with_the_link_goes_what_only_it_was_worth() -> None:
+def test_a_lost_link_discards_what_is_perishable_and_housekeeping_and_nothing_else() -> None:
     outbox = Outbox(100)
+    outbox.add(b"pull", perishable=True)
+    outbox.take()
     outbox.add(b"a")
     outbox.add(b"pull", perishable=True)
     outbox.add_housekeeping(b"PING")
@@ -26,34 +28,20 @@ def test_with_the_link_goes_what_only_it_was_worth() -> None:
     assert outbox.take() == b"ab"
 
 
-def test_what_was_perishable_before_it_left_says_nothing_of_what_comes_after() -> None:
-    outbox = Outbox(100)
-    outbox.add(b"pull", perishable=True)
-    outbox.take()
-    outbox.add(b"a")
-    outbox.link_lost()
-    assert outbox.take() == b"a"
-
-
-def test_beyond_the_bound_nothing_is_added() -> None:
+def test_nothing_but_housekeeping_is_added_beyond_the_bound() -> None:
     outbox = Outbox(3)
     outbox.add(b"ab")
     with pytest.raises(BufferFullError, match="2 bytes wait to be sent, and 2 more would exceed 3"):
         outbox.add(b"cd")
     outbox.add(b"e")
-    assert outbox.take() == b"abe"
+    outbox.add_housekeeping(b"PING")
+    assert outbox.take() == b"abePING"
 
 
-def test_what_waits_further_down_counts_until_the_link_is_lost() -> None:
+def test_bytes_in_the_transport_count_until_the_link_is_lost() -> None:
     outbox = Outbox(3)
     outbox.elsewhere_bytes = 3
     with pytest.raises(BufferFullError):
         outbox.add(b"a")
     outbox.link_lost()
     outbox.add(b"a")
-
-
-def test_housekeeping_is_never_refused() -> None:
-    outbox = Outbox(1)
-    outbox.add_housekeeping(b"PING")
-    assert outbox.take() == b"PING"

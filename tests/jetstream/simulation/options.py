@@ -1,4 +1,4 @@
-"""What one seed chooses: a consumer, clients, users, a network, and which faults there are.
+"""What a seed chooses: a consumer, clients, users, a network, and faults.
 
 Each seed leaves out most of what could be (a swarm): faults that are always there hide each other.
 """
@@ -15,24 +15,9 @@ MESSAGE_SIZES = (60, 100, 250, 900)
 FETCH_SHARE = 0.15
 
 FAULTS = (
-    "cut",
-    "half_open",
-    "stall",
-    "sleep",
-    "leader_moves",
-    "leader_moves_unheard",
-    "leader_away",
-    "server_stops",
-    "pause",
-    "reset",
-    "delete",
-    "delete_and_recreate",
-    "push_based",
-    "queue_full",
-    "limits",
-    "slow_user",
-    "interest_expires",
-    "unpin",
+    *("cut", "half_open", "stall", "sleep", "leader_moves", "leader_moves_unheard", "leader_away", "server_stops"),
+    *("pause", "reset", "delete", "delete_and_recreate", "push_based", "queue_full", "limits", "slow_user"),
+    *("interest_expires", "unpin"),
 )
 
 

@@ -1,8 +1,7 @@
-"""A server's consumer, as far as a client that pulls can tell it from the real one.
+"""A server's consumer, as far as a client that pulls can tell it from the real one (test_honesty.py compares them).
 
-Knows the order in which nats-server decides: which request is refused and how, which of those that wait gets the next
-message, when a heartbeat, an expiry or a redelivery is due. test_honesty.py holds it to real servers. Does not know
-faults: faults.py makes it suffer them through the methods at the end.
+It decides in the order of nats-server: which request is refused and how, which of those that wait gets the next
+message, when a heartbeat, an expiry or a redelivery is due.
 """
 
 import json
@@ -34,22 +33,6 @@ class Peer(Protocol):
 
 class Waiting:
     """A request that waits."""
-
-    __slots__ = (
-        "body",
-        "delivered",
-        "expires_at",
-        "group",
-        "heartbeat_at",
-        "heartbeat_seconds",
-        "left_bytes",
-        "left_messages",
-        "no_wait",
-        "number",
-        "peer",
-        "pin",
-        "priority",
-    )
 
     def __init__(self, peer: Peer, number: int, body: dict[str, Any], now: float) -> None:
         self.peer = peer
