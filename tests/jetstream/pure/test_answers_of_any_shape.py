@@ -1,4 +1,4 @@
-"""Whatever a server answers, it is read or it is a ProtocolError: never another exception."""
+"""Any answer of a server is read or is a ProtocolError: never another exception."""
 
 import json
 from collections.abc import Callable
@@ -47,7 +47,7 @@ anything = st.recursive(
 
 @st.composite
 def spoiled(draw: st.DrawFn, whole: dict[str, Any]) -> dict[str, Any]:
-    """Return what a server would say, with something in it replaced by anything, or left out."""
+    """Return an answer with something in it replaced by anything, or left out."""
     copy: dict[str, Any] = json.loads(json.dumps(whole))
     place: Any = copy
     while True:

@@ -1,4 +1,4 @@
-"""What counts as a difference between two configurations, and what an update makes of it."""
+"""Differences between two configurations, and the update that removes them."""
 
 import json
 
@@ -59,46 +59,32 @@ SMALL_CONSUMER: dict[str, object] = {"durable_name": "etl", "ack_policy": "expli
 
 
 @pytest.mark.requirement("X-08")
-def test_what_the_server_fills_in_is_no_difference() -> None:
+def test_defaults_of_the_server_are_no_difference() -> None:
     assert plan_update(STREAM, SMALL_STREAM, ORDERS) == Unchanged()
     assert plan_update(CONSUMER, SMALL_CONSUMER, ETL, PLAIN) == Unchanged()
 
 
-@pytest.mark.parametrize("limit", ["max_msgs", "max_bytes", "max_msgs_per_subject", "max_msg_size", "max_consumers"])
-@pytest.mark.parametrize("none", [-1, 0, None])
-def test_no_limit_is_no_limit_however_it_is_written(limit: str, none: int | None) -> None:
-    assert diff(STREAM, {**SMALL_STREAM, limit: none}, ORDERS) == []
-
-
-def test_a_false_flag_may_be_omitted_on_either_side() -> None:
+def test_different_ways_to_write_the_same_are_no_difference(subtests: pytest.Subtests) -> None:
+    for limit in ("max_msgs", "max_bytes", "max_msgs_per_subject", "max_msg_size", "max_consumers"):
+        for none in (-1, 0, None):
+            with subtests.test(limit, none=none):
+                assert diff(STREAM, {**SMALL_STREAM, limit: none}, ORDERS) == []
     assert diff(STREAM, {**SMALL_STREAM, "deny_delete": False}, ORDERS) == []
     assert diff(STREAM, SMALL_STREAM, {**ORDERS, "deny_delete": False}) == []
+    listed = {**SMALL_CONSUMER, "filter_subjects": ["orders.eu"]}
+    assert diff(CONSUMER, listed, {**ETL, "filter_subject": "orders.eu"}, PLAIN) == []
+    without_acks = {"durable_name": "etl", "ack_policy": "none"}
+    assert diff(CONSUMER, without_acks, {**without_acks, "ack_wait": 30 * SECOND, "max_waiting": 512}, PLAIN) == []
 
 
-@pytest.mark.parametrize(
-    "time", ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T12:00:00.000000000Z"]
-)
-def test_a_moment_is_the_same_in_any_zone_and_precision(time: str) -> None:
+def test_a_moment_is_the_same_in_any_zone_and_precision_but_a_nanosecond_makes_another() -> None:
     start = {"deliver_policy": "by_start_time", "opt_start_time": "2026-01-31T12:00:00Z"}
-    assert diff(CONSUMER, {**SMALL_CONSUMER, **start, "opt_start_time": time}, {**ETL, **start}, PLAIN) == []
-
-
-def test_a_nanosecond_makes_another_moment() -> None:
-    start = {"deliver_policy": "by_start_time", "opt_start_time": "2026-01-31T12:00:00.000000001Z"}
-    later = {**start, "opt_start_time": "2026-01-31T12:00:00.000000002Z"}
+    for time in ("2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T12:00:00.000000000Z"):
+        assert diff(CONSUMER, {**SMALL_CONSUMER, **start, "opt_start_time": time}, {**ETL, **start}, PLAIN) == []
+    later = {**start, "opt_start_time": "2026-01-31T12:00:00.000000001Z"}
     (difference,) = diff(CONSUMER, {**SMALL_CONSUMER, **later}, {**ETL, **start}, PLAIN)
     assert difference.field == "opt_start_time"
     assert difference.obstacle
-
-
-def test_one_filter_is_the_same_in_either_field() -> None:
-    listed = {**SMALL_CONSUMER, "filter_subjects": ["orders.eu"]}
-    assert diff(CONSUMER, listed, {**ETL, "filter_subject": "orders.eu"}, PLAIN) == []
-
-
-def test_how_long_nobody_waits_for_an_acknowledgement_is_no_difference() -> None:
-    careless = {"durable_name": "etl", "ack_policy": "none"}
-    assert diff(CONSUMER, careless, {**careless, "ack_wait": 30 * SECOND, "max_waiting": 512}, PLAIN) == []
 
 
 def test_order_counts_where_it_means_something() -> None:
@@ -127,22 +113,15 @@ def test_only_what_is_given_can_be_compared_too() -> None:
     assert str(difference) == "max_ack_pending: 5 is to be 6."
 
 
-def test_an_update_carries_all_that_is_desired_and_what_only_the_server_knows() -> None:
+def test_an_update_has_all_that_is_desired_and_what_only_the_server_knows() -> None:
     actual = {**ORDERS, "from_the_future": {"a": 1}}
     plan = plan_update(STREAM, {**SMALL_STREAM, "max_msgs": 5, "metadata": {"team": "a"}}, actual)
     assert isinstance(plan, Update)
     assert [difference.field for difference in plan.differences] == ["metadata", "max_msgs"]
     servers = ORDERS["metadata"]
     assert isinstance(servers, dict)
-    assert plan.config == {
-        **SMALL_STREAM,
-        "max_msgs": 5,
-        "metadata": {"team": "a", **servers},
-        "from_the_future": {"a": 1},
-    }
-
-
-def test_a_field_of_the_future_can_be_changed_by_name() -> None:
+    changed = {"max_msgs": 5, "metadata": {"team": "a", **servers}}
+    assert plan.config == {**SMALL_STREAM, **changed, "from_the_future": {"a": 1}}
     plan = plan_update(STREAM, {**SMALL_STREAM, "from_the_future": 2}, {**ORDERS, "from_the_future": 1})
     assert isinstance(plan, Update)
     assert plan.config["from_the_future"] == 2
@@ -174,9 +153,8 @@ def test_an_omitted_ack_policy_is_explicit_whatever_is_there() -> None:
 
 
 @pytest.mark.requirement("X-07", "X-11", "X-13")
-@pytest.mark.parametrize(
-    ("actual", "desired"),
-    [
+def test_what_no_update_can_change_is_named_with_the_field_and_the_reason(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, object], dict[str, object]]] = [
         ({"storage": "file"}, {"storage": "memory"}),
         ({"retention": "workqueue"}, {"retention": "limits"}),
         ({"allow_msg_ttl": True}, {}),
@@ -184,21 +162,15 @@ def test_an_omitted_ack_policy_is_explicit_whatever_is_there() -> None:
         ({"persist_mode": "async"}, {}),
         ({"first_seq": 5}, {"first_seq": 6}),
         ({"sealed": True, "discard": "new", "deny_delete": True, "deny_purge": True}, {}),
-    ],
-)
-def test_what_no_update_can_change_is_said_with_the_field_and_the_reason(
-    actual: dict[str, object], desired: dict[str, object]
-) -> None:
-    plan = plan_update(STREAM, {**SMALL_STREAM, **desired}, {**ORDERS, **actual})
-    assert isinstance(plan, Impossible)
-    assert all(obstacle.obstacle.endswith(".") for obstacle in plan.obstacles)
-    assert {obstacle.field for obstacle in plan.obstacles} <= {*actual, *desired}
-
-
-@pytest.mark.requirement("X-07")
-def test_what_can_only_be_switched_on_can_be_switched_on() -> None:
+    ]
+    for actual, desired in cases:
+        with subtests.test(str(actual)):
+            plan = plan_update(STREAM, {**SMALL_STREAM, **desired}, {**ORDERS, **actual})
+            assert isinstance(plan, Impossible)
+            assert all(obstacle.obstacle.endswith(".") for obstacle in plan.obstacles)
+            assert {obstacle.field for obstacle in plan.obstacles} <= {*actual, *desired}
     for flag in ("allow_msg_ttl", "deny_delete", "deny_purge", "sealed"):
-        assert isinstance(plan_update(STREAM, {**SMALL_STREAM, flag: True}, ORDERS), Update)
+        assert isinstance(plan_update(STREAM, {**SMALL_STREAM, flag: True}, ORDERS), Update), "can be switched on"
 
 
 @pytest.mark.requirement("G-04")
@@ -209,14 +181,14 @@ def test_priorities_stay_as_they_were_created() -> None:
         assert isinstance(plan_update(CONSUMER, desired, pinned, PLAIN), Impossible)
 
 
-def test_what_cannot_be_changed_shows_what_could_as_well() -> None:
+def test_an_impossible_update_also_names_the_possible_changes() -> None:
     plan = plan_update(STREAM, {**SMALL_STREAM, "storage": "memory", "max_msgs": 5}, ORDERS)
     assert isinstance(plan, Impossible)
     assert [difference.field for difference in plan.differences] == ["storage", "max_msgs"]
     assert [obstacle.field for obstacle in plan.obstacles] == ["storage"]
 
 
-def test_what_is_sent_always_names_the_ack_policy() -> None:
+def test_a_complete_configuration_always_has_an_ack_policy() -> None:
     assert CONSUMER.complete({"durable_name": "etl"}) == SMALL_CONSUMER
     assert CONSUMER.complete({**SMALL_CONSUMER, "ack_policy": "none"})["ack_policy"] == "none"
 
@@ -241,7 +213,9 @@ configs = st.sampled_from([STREAM, CONSUMER]).flatmap(
 
 
 @given(configs)
-def test_no_configuration_is_too_wrong_to_be_judged(case: tuple[Table, dict[str, object], dict[str, object]]) -> None:
+def test_any_configuration_is_judged_without_an_exception(
+    case: tuple[Table, dict[str, object], dict[str, object]],
+) -> None:
     table, one, other = case
     facts = Facts(api_level=0, clustered=False, stream=other)
     assert all(str(problem) for problem in validate(table, one, facts))

@@ -36,6 +36,7 @@ def test_the_tables_have_every_field_of_the_newest_server_once() -> None:
     assert [len(table.fields) for table in TABLES] == [38, 35]
 
 
+@pytest.mark.interpreter
 def test_the_types_that_callers_see_are_the_tables() -> None:
     assert_same(Record(STREAM.fields), StreamConfig)
     assert_same(Record(CONSUMER.fields), ConsumerConfig)

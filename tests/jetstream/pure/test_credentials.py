@@ -1,4 +1,4 @@
-"""What is in a credentials file, and what is said where it is not as it should be."""
+"""Credentials files and seeds: what is read, and what is refused."""
 
 import pytest
 from hypothesis import given
@@ -21,22 +21,20 @@ def test_a_credentials_file_has_a_jwt_and_a_seed() -> None:
     assert USER.seed not in repr(found)
 
 
-@pytest.mark.parametrize(
-    "variant",
-    [
+def test_small_differences_between_tools_do_not_matter() -> None:
+    for variant in (
         TEXT.replace("\n", "\r\n"),
         f"# made yesterday\n{TEXT}\n\n# the end\n",
         TEXT.replace("------END", "-----END"),
         f"  {TEXT.replace(JWT, f'{JWT}   ')}",
-    ],
-)
-def test_small_differences_between_tools_do_not_matter(variant: str) -> None:
-    assert parse_credentials(variant, SOURCE) == parse_credentials(TEXT, SOURCE)
+    ):
+        assert parse_credentials(variant, SOURCE) == parse_credentials(TEXT, SOURCE)
+    for text in (USER.seed, f"{USER.seed}\n", f"# mine\n\n  {USER.seed}  \n", TEXT):
+        assert parse_seed(text, SOURCE) == USER.seed
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_an_error_says_what_is_wrong_with_a_file_without_its_secrets(subtests: pytest.Subtests) -> None:
+    cases = [
         ("", "has no user JWT"),
         ("/etc/nats/user.creds", "has no user JWT"),
         (TEXT.partition("-----BEGIN USER NKEY")[0], "has no seed"),
@@ -45,18 +43,21 @@ def test_small_differences_between_tools_do_not_matter(variant: str) -> None:
         (TEXT.replace(USER.seed, USER.seed[:-1]), "has a seed that is damaged"),
         (TEXT.replace(USER.seed, Identity.new_account().seed), "not a user's"),
         (TEXT.replace(USER.seed, "SUNOT!BASE32"), "has a seed that is damaged"),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_said_without_what_it_says(text: str, said: str) -> None:
-    with pytest.raises(AuthenticationError, match=said) as problem:
-        parse_credentials(text, SOURCE)
-    assert SOURCE in str(problem.value)
-    assert USER.seed not in str(problem.value)
-    assert JWT not in str(problem.value)
+    ]
+    for number, (text, sentence) in enumerate(cases):
+        with subtests.test(sentence, number=number):
+            with pytest.raises(AuthenticationError, match=sentence) as problem:
+                parse_credentials(text, SOURCE)
+            assert SOURCE in str(problem.value)
+            assert USER.seed not in str(problem.value)
+            assert JWT not in str(problem.value)
+    for text, lines in (("", 0), ("a\nb\n", 2)):
+        with pytest.raises(AuthenticationError, match=f"should have one line, the seed; it has {lines}"):
+            parse_seed(text, SOURCE)
 
 
 @given(st.integers(0, len(USER.seed) - 1), st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"))
-def test_a_letter_that_was_changed_in_a_seed_is_noticed(place: int, letter: str) -> None:
+def test_a_changed_letter_of_a_seed_is_noticed(place: int, letter: str) -> None:
     changed = USER.seed[:place] + letter + USER.seed[place + 1 :]
     if changed == USER.seed:
         assert parse_seed(changed, SOURCE) == USER.seed
@@ -71,17 +72,6 @@ def test_a_last_letter_that_decodes_to_the_same_bytes_is_noticed_too() -> None:
     changed = USER.seed[:-1] + letters[letters.index(USER.seed[-1]) ^ 1]
     with pytest.raises(AuthenticationError):
         parse_seed(changed, SOURCE)
-
-
-def test_a_seed_may_stand_alone_or_between_marks() -> None:
-    for text in (USER.seed, f"{USER.seed}\n", f"# mine\n\n  {USER.seed}  \n", TEXT):
-        assert parse_seed(text, SOURCE) == USER.seed
-
-
-def test_a_seed_file_has_one_line() -> None:
-    for text, lines in (("", 0), ("a\nb\n", 2)):
-        with pytest.raises(AuthenticationError, match=f"should have one line, the seed; it has {lines}"):
-            parse_seed(text, SOURCE)
 
 
 @given(st.text())

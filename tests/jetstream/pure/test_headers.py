@@ -1,4 +1,4 @@
-"""Header blocks: what is in them, what goes into them, and that every byte is kept."""
+"""Header blocks: reading and writing them without losing a byte."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.jetstream.streams import header_names, header_values
 stripped_values = header_values.map(str.strip)
 
 
-def test_a_name_has_its_values_in_their_order() -> None:
+def test_a_name_has_its_values_in_order() -> None:
     headers = Headers.parse(b"NATS/1.0\r\nA: 1\r\nB: x: y\r\nA:2\r\n\r\n")
     assert headers["A"] == "1"
     assert headers.all("A") == ["1", "2"]
@@ -22,9 +22,10 @@ def test_a_name_has_its_values_in_their_order() -> None:
     assert "a" not in headers
     assert headers.all("a") == []
     assert headers.status is None
+    assert (dict(Headers()), Headers().status, Headers().raw) == ({}, None, b"")
 
 
-def test_a_status_has_digits_and_perhaps_words_and_headers() -> None:
+def test_a_status_has_a_code_and_optionally_a_description_and_headers() -> None:
     headers = Headers.parse(b"NATS/1.0 409 Message Size Exceeds MaxBytes\r\nNats-Pending-Messages: 5\r\n\r\n")
     assert (headers.status, headers.description) == (409, "Message Size Exceeds MaxBytes")
     assert headers["Nats-Pending-Messages"] == "5"
@@ -32,49 +33,31 @@ def test_a_status_has_digits_and_perhaps_words_and_headers() -> None:
     assert (bare.status, bare.description, len(bare)) == (503, "", 0)
 
 
-def test_no_block_is_no_headers() -> None:
-    assert (dict(Headers()), Headers().status, Headers().raw) == ({}, None, b"")
+def test_a_block_that_is_none_is_a_protocol_error(subtests: pytest.Subtests) -> None:
+    broken = [b"NATS/1.0", b"NATS/1.0\r\n", b"NATS/2.0\r\n\r\n", b"NATS/1.0 5\r\n\r\n", b"NATS/1.0 abc\r\n\r\n"]
+    for block in (*broken, b"NATS/1.0\r\nno colon\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n"):
+        with subtests.test(repr(block)):
+            with pytest.raises(ProtocolError):
+                Headers.parse(block)
+            with pytest.raises(ProtocolError):
+                len(Headers(block))
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        b"NATS/1.0",
-        b"NATS/1.0\r\n",
-        b"NATS/2.0\r\n\r\n",
-        b"NATS/1.0 5\r\n\r\n",
-        b"NATS/1.0 abc\r\n\r\n",
-        b"NATS/1.0\r\nno colon\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\n\r\n",
-    ],
-)
-def test_a_block_that_is_none_is_a_protocol_error(block: bytes) -> None:
-    with pytest.raises(ProtocolError):
-        Headers.parse(block)
-    with pytest.raises(ProtocolError):
-        len(Headers(block))
-
-
-@pytest.mark.parametrize("name", ["", "a b", "a:b", "a\r\nb", "ü", "\x00", "a\tb"])
-def test_a_name_that_would_break_the_block_is_refused(name: str) -> None:
-    with pytest.raises(UsageError):
-        encode({name: "value"})
-
-
-@pytest.mark.parametrize("value", ["a\r\nb", "a\nb", "\r"])
-def test_a_value_that_would_break_the_block_is_refused(value: str) -> None:
-    with pytest.raises(UsageError, match="The header A has a value with a line break"):
-        encode({"A": value})
-
-
-@pytest.mark.parametrize("value", ["\ud800", 7, [7], None])
-def test_a_value_that_is_no_text_is_refused(value: Any) -> None:  # noqa: ANN401 - that is what is tested
-    with pytest.raises(UsageError, match="The header A has a"):
-        encode({"A": value})
+def test_names_and_values_that_would_break_the_block_or_are_no_text_are_refused(subtests: pytest.Subtests) -> None:
+    for name in ("", "a b", "a:b", "a\r\nb", "ü", "\x00", "a\tb"):
+        with subtests.test(name=name), pytest.raises(UsageError):
+            encode({name: "value"})
+    for value in ("a\r\nb", "a\nb", "\r"):
+        with pytest.raises(UsageError, match="The header A has a value with a line break"):
+            encode({"A": value})
+    no_text: list[Any] = ["\ud800", 7, [7], None]
+    for value in no_text:
+        with subtests.test(value=ascii(value)), pytest.raises(UsageError, match="The header A has a"):
+            encode({"A": value})
 
 
 @given(st.dictionaries(header_names, st.lists(stripped_values, min_size=1, max_size=3), max_size=4))
-def test_what_was_encoded_is_parsed_again(wanted: dict[str, list[str]]) -> None:
+def test_encoded_headers_are_parsed_to_the_same(wanted: dict[str, list[str]]) -> None:
     block = encode(wanted)
     headers = Headers.parse(block)
     assert {name: headers.all(name) for name in headers} == wanted
@@ -82,7 +65,7 @@ def test_what_was_encoded_is_parsed_again(wanted: dict[str, list[str]]) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_noise_is_headers_or_a_protocol_error_and_nothing_else(noise: bytes) -> None:
+def test_any_bytes_are_headers_or_a_protocol_error(noise: bytes) -> None:
     for block in (noise, b"NATS/1.0" + noise + b"\r\n\r\n", b"NATS/1.0\r\n" + noise + b"\r\n\r\n"):
         try:
             headers = Headers.parse(block)
@@ -99,6 +82,6 @@ def _is_sendable(name: str) -> bool:
     return True
 
 
-def test_a_byte_that_is_no_text_comes_back_as_it_was() -> None:
+def test_bytes_that_are_no_text_are_encoded_unchanged() -> None:
     headers = Headers.parse(b"NATS/1.0\r\nA: \xff\xfe\r\n\r\n")
     assert encode({"A": headers["A"]}) == headers.raw

@@ -1,4 +1,4 @@
-"""What a message tells of itself, and what goes out when it is answered; what comes of that: live/test_acks.py."""
+"""A message: its facts, and what is sent to answer it (its effect on a server is tested in live/test_acks.py)."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ def message(link: RecordingLink, *, reply: bytes = TOKEN, header: bytes = b"", i
     return Message(link, b"orders.eu", reply, header, b"payload", is_settled)
 
 
-def test_a_message_tells_what_it_says_and_where_it_stands() -> None:
+def test_a_message_has_its_subject_payload_headers_and_metadata() -> None:
     it = message(RecordingLink(), header=b"NATS/1.0\r\nregion: eu\r\n\r\n")
     assert (it.subject, it.data, it.reply) == ("orders.eu", b"payload", TOKEN.decode())
     assert it.headers["region"] == "eu"
@@ -42,46 +42,48 @@ def test_a_message_tells_what_it_says_and_where_it_stands() -> None:
 
 
 @pytest.mark.requirement("C-36")
-def test_the_size_is_that_of_subject_reply_header_block_and_payload() -> None:
+def test_the_size_is_that_of_subject_reply_headers_and_payload() -> None:
     reply = b"$JS.ACK.S.c.1.1.1.1700000000123456789.9"
     assert len(reply) == 39
-    bare = Message(RecordingLink(), b"m.1", reply, b"", bytes(50))
-    assert bare.size_bytes == 92
-    assert Message(RecordingLink(), b"m.1", reply, b"NATS/1.0\r\nA: b\r\n\r\n", bytes(50)).size_bytes == 92 + 18
+    for header in (b"", b"NATS/1.0\r\nA: b\r\n\r\n"):
+        assert Message(RecordingLink(), b"m.1", reply, header, bytes(50)).size_bytes == 92 + len(header)
+
+
+ANSWERS: dict[bytes, Callable[[Message], None]] = {
+    b"+ACK": Message.ack,
+    b"-NAK": Message.nak,
+    b'-NAK {"delay": 250000000}': lambda it: it.nak(0.25),
+    b"+TERM": Message.term,
+    b"+TERM rotten": lambda it: it.term("rotten"),
+    b"+WPI": Message.in_progress,
+}
 
 
 @pytest.mark.requirement("S-18", "S-20")
-@pytest.mark.parametrize(
-    ("answer", "payload"),
-    [
-        (Message.ack, b"+ACK"),
-        (Message.nak, b"-NAK"),
-        (lambda it: it.nak(0.25), b'-NAK {"delay": 250000000}'),
-        (Message.term, b"+TERM"),
-        (lambda it: it.term("rotten"), b"+TERM rotten"),
-        (Message.in_progress, b"+WPI"),
-    ],
-)
-def test_an_answer_goes_to_the_reply_subject_as_it_came(answer: Callable[[Message], None], payload: bytes) -> None:
-    link = RecordingLink()
-    answer(message(link))
-    assert link.sent == [b"PUB %b %d\r\n%b\r\n" % (TOKEN, len(payload), payload)]
+def test_an_answer_is_published_to_the_reply_subject(subtests: pytest.Subtests) -> None:
+    for payload, answer in ANSWERS.items():
+        with subtests.test(repr(payload)):
+            link = RecordingLink()
+            answer(message(link))
+            assert link.sent == [b"PUB %b %d\r\n%b\r\n" % (TOKEN, len(payload), payload)]
 
 
-@pytest.mark.requirement("S-21")
-async def test_a_settled_message_is_not_answered_again() -> None:
+@pytest.mark.requirement("S-21", "S-22")
+async def test_a_settled_message_and_one_without_acks_send_nothing_more() -> None:
     link = RecordingLink()
     it = message(link)
     it.in_progress()
     it.ack()
-    for again in (it.ack, it.nak, it.term, it.in_progress):
-        again()
-    assert not await it.double_ack()
+    for each in (it, message(link, is_settled=True)):
+        for again in (each.ack, each.nak, each.term, each.in_progress):
+            again()
+        each.nak(1)
+        assert not await each.double_ack()
     assert len(link.sent) == 2
 
 
 @pytest.mark.requirement("S-21", "S-23")
-def test_an_ack_that_failed_may_be_repeated() -> None:
+async def test_an_ack_that_failed_and_a_double_ack_without_an_answer_may_be_repeated() -> None:
     link = RecordingLink()
     it = message(link)
     link.trouble = LinkError("There is no link.")
@@ -91,11 +93,6 @@ def test_an_ack_that_failed_may_be_repeated() -> None:
     link.trouble = None
     it.ack()
     assert len(link.sent) == 1
-
-
-@pytest.mark.requirement("S-21", "S-23")
-async def test_a_double_ack_that_was_not_answered_may_be_repeated() -> None:
-    link = RecordingLink()
     it = message(link)
     link.trouble = RequestTimeoutError("No answer came.")
     with pytest.raises(RequestTimeoutError):
@@ -105,26 +102,16 @@ async def test_a_double_ack_that_was_not_answered_may_be_repeated() -> None:
     assert it.is_settled
 
 
-@pytest.mark.requirement("S-22")
-async def test_where_the_ack_policy_is_none_every_answer_is_silently_nothing() -> None:
-    link = RecordingLink()
-    it = message(link, is_settled=True)
-    it.in_progress()
-    it.nak(1)
-    assert not await it.double_ack()
-    assert link.sent == []
-
-
 @pytest.mark.requirement("S-14")
-@pytest.mark.parametrize("reply", [b"", b"_INBOX.someone"])
-async def test_a_message_of_no_stream_cannot_be_answered(reply: bytes) -> None:
-    link = RecordingLink()
-    it = message(link, reply=reply)
-    for answer in (it.ack, it.nak, it.term, it.in_progress):
+async def test_a_message_of_no_stream_cannot_be_answered() -> None:
+    for reply in (b"", b"_INBOX.someone"):
+        link = RecordingLink()
+        it = message(link, reply=reply)
+        for answer in (it.ack, it.nak, it.term, it.in_progress):
+            with pytest.raises(UsageError, match="comes from no stream"):
+                answer()
         with pytest.raises(UsageError, match="comes from no stream"):
-            answer()
-    with pytest.raises(UsageError, match="comes from no stream"):
-        await it.double_ack()
-    with pytest.raises(ProtocolError, match="no ack token"):
-        _ = it.metadata
-    assert link.sent == []
+            await it.double_ack()
+        with pytest.raises(ProtocolError, match="no ack token"):
+            _ = it.metadata
+        assert link.sent == []

@@ -136,6 +136,7 @@ def test_a_refusal_names_the_operation_and_the_object_even_if_it_is_malformed(su
             read_answer(purge, json.dumps({"error": error}).encode())
 
 
+@pytest.mark.interpreter
 def test_what_is_no_answer_is_a_protocol_error_that_names_the_operation(subtests: pytest.Subtests) -> None:
     broken = (b"", b"{", b"\xff", b"null", b"[]", b"5", b"{}", b'{"type": 5}', b'{"type": "x"}', b"[" * 100_000)
     for payload in broken:

@@ -15,6 +15,7 @@ def servers(*given_: Address, backoff: Backoff | None = None) -> Servers:
     return Servers(given_ or (A, B, C), backoff or Backoff())
 
 
+@pytest.mark.interpreter
 def test_an_address_is_read_from_a_url_or_less(subtests: pytest.Subtests) -> None:
     addresses = {
         "nats://a": Address("a", 4222),

@@ -6,9 +6,8 @@ from penstock_jetstream.core.statuses import Kind, kind_of, read_status
 
 
 @pytest.mark.requirement("C-42", "C-55")
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
+def test_statuses_are_told_apart(subtests: pytest.Subtests) -> None:
+    kinds = [
         ("100 Idle Heartbeat", Kind.HEARTBEAT),
         ("100 FlowControl Request", Kind.FLOW_CONTROL),
         ("400 Bad Request - heartbeat value too large", Kind.BAD_REQUEST),
@@ -33,15 +32,15 @@ from penstock_jetstream.core.statuses import Kind, kind_of, read_status
         ("503 ", Kind.UNAVAILABLE),
         ("409 Consumer Moved To Mars", Kind.UNKNOWN),
         ("418 I'm a teapot", Kind.UNKNOWN),
-    ],
-)
-def test_statuses_are_told_apart(text: str, kind: Kind) -> None:
-    code, _, description = text.partition(" ")
-    assert kind_of(int(code), description) is kind
+    ]
+    for text, kind in kinds:
+        with subtests.test(text):
+            code, _, description = text.partition(" ")
+            assert kind_of(int(code), description) is kind
 
 
 @pytest.mark.requirement("C-34")
-def test_what_was_left_of_a_request_is_read_and_nonsense_is_as_good_as_nothing() -> None:
+def test_what_was_left_of_a_request_is_read_and_malformed_numbers_are_ignored() -> None:
     left = {"Nats-Pending-Messages": "3", "Nats-Pending-Bytes": "66"}
     status = read_status(408, "Request Timeout", left, request=9)
     assert (status.request, status.left_messages, status.left_bytes) == (9, 3, 66)
