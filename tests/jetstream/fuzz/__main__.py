@@ -1,7 +1,7 @@
 """Fuzz one target for a while, then keep what was found: `python -m tests.jetstream.fuzz frames 180` (seconds).
 
 Needs atheris, which is not among our dependencies: docs/contributing.md says how to have it. What breaks a target is
-printed, with the input; put that into a test. Knows atheris and libFuzzer. Does not know what must hold (targets.py).
+printed, with the input; put that into a test.
 """
 
 import subprocess

@@ -105,7 +105,7 @@ def test_a_buffer_of_one_message_does_not_stall() -> None:
 
 
 @pytest.mark.requirement("C-26", "C-35")
-def test_a_threshold_that_is_the_maximum_does_not_make_a_request_per_message() -> None:
+def test_a_threshold_of_the_maximum_or_of_zero_makes_neither_a_request_per_message_nor_a_stall() -> None:
     machine = consume(max_messages=10, threshold_messages=10)
     asked = batches(machine.start(0))
     machine.arrived(5, 5 * SIZE, 1)
@@ -114,23 +114,17 @@ def test_a_threshold_that_is_the_maximum_does_not_make_a_request_per_message() -
     assert asked == [10, 1, 1], "three open requests are enough: they count against max_waiting"
     asked += batches(machine.arrived(2, 2 * SIZE, 3))
     assert asked == [10, 1, 1, 3], "each open request got one message in turn, which completed the second"
-
-
-def test_a_threshold_of_zero_refills_an_empty_buffer() -> None:
     machine = started(max_messages=2, threshold_messages=0)
     machine.arrived(2, 2 * SIZE, 1)
     assert [batches(machine.processed(1, SIZE, 2)) for _ in range(2)] == [[], [2]]
 
 
-def test_messages_that_never_arrived_cannot_be_processed() -> None:
+@pytest.mark.requirement("C-31")
+def test_thousands_of_messages_are_counted_in_one_call_but_none_that_never_arrived() -> None:
     machine = started()
     machine.arrived(1, SIZE, 1)
     with pytest.raises(UsageError, match="fewer came"):
         machine.processed(2, 2 * SIZE, 2)
-
-
-@pytest.mark.requirement("C-31")
-def test_thousands_of_messages_are_counted_in_one_call() -> None:
     assert batches(consumed(started(max_messages=100_000), 60_000, 1)) == [60_000]
 
 
@@ -274,17 +268,13 @@ def test_requests_that_were_open_together_fail_once() -> None:
 
 
 @pytest.mark.requirement("C-42", "C-44")
-def test_a_leadership_change_loses_the_request_and_it_pulls_again_at_once() -> None:
+def test_a_leadership_change_loses_the_request_and_it_pulls_again_at_once_and_once() -> None:
     machine = started()
     machine.arrived(6, 6 * SIZE, 1)
     machine.processed(3, 3 * SIZE, 1)
     actions = machine.status(status("409 Leadership Change", request=1), 2)
     assert batches(actions) == [7], "no header says what is left: all that had not arrived"
     assert reported(actions) == ["RequestLostError"]
-
-
-@pytest.mark.requirement("C-44")
-def test_a_leadership_change_that_is_already_known_costs_no_second_pull() -> None:
     machine = started()
     consumed(machine, 5, 1)
     assert batches(machine.status(status("409 Leadership Change", request=2), 2)) == [10]
@@ -573,7 +563,7 @@ def test_stop_ends_at_once() -> None:
 
 
 @pytest.mark.requirement("C-04")
-def test_drain_requests_no_more_and_ends_when_all_that_arrived_is_processed() -> None:
+def test_drain_requests_no_more_and_ends_when_all_is_processed_without_waiting_for_a_lost_link() -> None:
     """Between `Unsubscribe` and `unsubscribed`, messages that were on their way still arrive."""
     machine = started()
     machine.arrived(5, 5 * SIZE, 1)
@@ -582,10 +572,6 @@ def test_drain_requests_no_more_and_ends_when_all_that_arrived_is_processed() ->
     assert machine.arrived(1, SIZE, 3) == []
     assert machine.unsubscribed(4) == []
     assert machine.processed(1, SIZE, 5) == [End()]
-
-
-@pytest.mark.requirement("C-04")
-def test_drain_without_a_link_has_nothing_to_wait_for() -> None:
     machine = started()
     machine.disconnected(1)
     assert machine.drain(2) == [Unsubscribe(), End()]
@@ -728,7 +714,7 @@ def test_a_wait_because_of_silence_ends_with_the_silence() -> None:
 
 
 @pytest.mark.requirement("G-08", "G-10")
-def test_a_request_that_was_made_before_the_pin_was_known_is_not_counted_on() -> None:
+def test_of_the_requests_before_the_pin_only_the_one_that_took_it_is_counted_on() -> None:
     """Naive: it is counted on. But the pinned client is not served without its pin, and waits until it expires."""
     machine = started(group="jobs")
     assert batches(consumed(machine, 5, 1)) == [5]
@@ -737,10 +723,6 @@ def test_a_request_that_was_made_before_the_pin_was_known_is_not_counted_on() ->
     assert only(Resubscribe, actions) == [Resubscribe(30)]
     (pull,) = pulls(machine.processed(1, SIZE, 2) or actions)
     assert (pull["batch"], pull["id"]) == (9, "abc")
-
-
-@pytest.mark.requirement("G-08")
-def test_the_one_request_that_took_the_pin_is_counted_on() -> None:
     machine = started(group="jobs")
     assert machine.pinned("abc", 1) == [Pinned("abc")]
     assert machine.arrived(1, SIZE, 1) == []

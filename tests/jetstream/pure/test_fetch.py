@@ -163,17 +163,13 @@ def test_requests_first_what_is_there_and_only_then_waits() -> None:
 
 
 @pytest.mark.requirement("P-04", "P-09", "P-12")
-def test_the_request_that_waits_for_several_is_answered_by_the_first() -> None:
+def test_messages_that_are_there_or_the_first_that_arrives_are_enough() -> None:
     machine = fetch_first()
     machine.start(0)
     (second,) = pulls(machine.status(status("404 No Messages", request=1), 0))
     assert second == {"batch": 10, "expires": 4_900_000_000, "no_wait": True}
     machine.arrived(2, 2 * SIZE, 3)
     assert machine.status(status("404 No Messages", request=2), 3) == [End()]
-
-
-@pytest.mark.requirement("P-09", "P-12")
-def test_what_is_there_is_enough() -> None:
     machine = fetch_first()
     machine.start(0)
     machine.arrived(3, 3 * SIZE, 0)

@@ -102,11 +102,6 @@ def test_the_configuration_forces_what_order_needs_and_keeps_the_rest() -> None:
     assert config_for(options(filter_subjects=filters)) == {**forced, "filter_subjects": filters}
 
 
-@pytest.mark.requirement("O-05", "O-06")
-def test_the_heartbeat_is_5_s_or_half_of_what_a_request_lasts() -> None:
-    assert [heartbeat_seconds(expires) for expires in (30, 10, 4)] == [5, 5, 2]
-
-
 @pytest.mark.requirement("O-03", "O-04")
 def test_options_that_break_the_order_or_have_an_argument_of_their_own_are_refused(subtests: pytest.Subtests) -> None:
     cases: list[dict[str, Any]] = [
@@ -131,8 +126,9 @@ def test_options_that_break_the_order_or_have_an_argument_of_their_own_are_refus
 # Order
 
 
-@pytest.mark.requirement("O-06")
-def test_the_first_consumer_is_created_at_once_and_numbered() -> None:
+@pytest.mark.requirement("O-05", "O-06")
+def test_the_first_consumer_is_created_at_once_and_numbered_and_has_short_heartbeats() -> None:
+    assert [heartbeat_seconds(expires) for expires in (30, 10, 4)] == [5, 5, 2], "at most half of a request's time"
     look, create = Ordered(options()).start()
     assert look == LookAtStream(1)
     assert isinstance(create, Create)

@@ -29,6 +29,7 @@ from penstock_jetstream.errors import (
 INBOX = "_INBOX.here"
 NAME_IN_USE = ErrorCode.CONSUMER_NAME_EXISTS
 EXISTS_OTHERWISE = ErrorCode.CONSUMER_ALREADY_EXISTS
+QUEUE: dict[str, Any] = {"deliver_group": "workers"}
 
 
 def subscribing(**wanted: Any) -> Subscribing:
@@ -143,63 +144,31 @@ def test_the_queue_names_the_durable_unless_another_is_given() -> None:
 
 @pytest.mark.requirement("S-07", "S-08", "S-09", "S-10")
 def test_a_consumer_that_does_not_match_is_an_error_that_names_both_sides(subtests: pytest.Subtests) -> None:
-    times = {"ack_wait": 60_000_000_000, "max_deliver": 5, "ack_policy": "explicit", "description": "hers"}
+    orders = {"subject": "orders.eu"}
+    asks = "this subscription asks for orders.eu"
+    hers = {"ack_wait": 30_000_000_000, "max_deliver": -1, "description": "hers"}
+    ours = {"ack_wait": 60_000_000_000, "max_deliver": 5, "ack_policy": "explicit", "description": "hers"}
+    there = "'deliver.here' there and 'deliver.there' here"
     cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-        (existing(push_bound=True), {}, ""),
-        (existing(deliver_group="workers"), {}, "belongs to the queue workers; this subscription names none"),
-        (
-            existing(deliver_group="workers", push_bound=True),
-            {},
-            "belongs to the queue workers; this subscription names none",
-        ),
-        (
-            existing(deliver_group="workers"),
-            {"queue": "others", "durable": "etl"},
-            "belongs to the queue workers; this subscription names others",
-        ),
-        (
-            existing(),
-            {"queue": "workers", "durable": "etl"},
-            "belongs to no queue; this subscription names workers",
-        ),
-        (
-            existing(filter_subject="orders.us"),
-            {"subject": "orders.eu"},
-            "delivers orders.us; this subscription asks for orders.eu",
-        ),
-        (
-            existing(filter_subjects=["orders.us", "orders.eu"]),
-            {"subject": "orders.eu"},
-            "delivers orders.us and orders.eu; this subscription asks for orders.eu",
-        ),
-        (
-            existing(),
-            {"subject": "orders.eu"},
-            "delivers every subject of the stream; this subscription asks for orders.eu",
-        ),
-        (existing(), {"pull": True}, "pushes its messages to deliver.here"),
-        (existing(deliver_subject=""), {}, "is there to be pulled from"),
-        (
-            existing(ack_wait=30_000_000_000, max_deliver=-1, description="hers"),
-            {"config": times},
-            "ack_wait is 30000000000 there and 60000000000 here",
-        ),
-        (
-            existing(ack_wait=30_000_000_000, max_deliver=-1, description="hers"),
-            {"config": times},
-            "max_deliver is -1 there and 5 here",
-        ),
-        (
-            existing(),
-            {"config": {"deliver_subject": "deliver.there"}},
-            "deliver_subject is 'deliver.here' there and 'deliver.there' here",
-        ),
+        ({"push_bound": True}, {}, ""),
+        (QUEUE, {}, "belongs to the queue workers; this subscription names none"),
+        ({**QUEUE, "push_bound": True}, {}, "belongs to the queue workers; this subscription names none"),
+        (QUEUE, {"queue": "others", "durable": "etl"}, "belongs to the queue workers; this subscription names others"),
+        ({}, {"queue": "workers", "durable": "etl"}, "belongs to no queue; this subscription names workers"),
+        ({"filter_subject": "orders.us"}, orders, f"delivers orders.us; {asks}"),
+        ({"filter_subjects": ["orders.us", "orders.eu"]}, orders, f"delivers orders.us and orders.eu; {asks}"),
+        ({}, orders, f"delivers every subject of the stream; {asks}"),
+        ({}, {"pull": True}, "pushes its messages to deliver.here"),
+        ({"deliver_subject": ""}, {}, "is there to be pulled from"),
+        (hers, {"config": ours}, "ack_wait is 30000000000 there and 60000000000 here"),
+        (hers, {"config": ours}, "max_deliver is -1 there and 5 here"),
+        ({}, {"config": {"deliver_subject": "deliver.there"}}, f"deliver_subject is {there}"),
     ]
-    for info, wanted, sentence in cases:
+    for config, wanted, sentence in cases:
         with subtests.test(sentence):
             machine = started(**wanted)
             with pytest.raises(ConsumerMismatchError) as caught:
-                machine.consumer_found(info)
+                machine.consumer_found(existing(**config))
             assert isinstance(caught.value, DuplicateSubscriptionError) is (not sentence)
             assert "Consumer etl of stream ORDERS" in caught.value.sentence
             assert sentence in str(caught.value)

@@ -1,16 +1,14 @@
-"""What must hold in every run, whatever happens: each check says what it saw when it does not.
+"""What must hold in every run: each check says what it saw when it does not.
 
-    room        buffered + in flight ≤ maximum: in the machine's books at every moment, and in truth; not counting
-                messages that came late, of requests that had been written off. No pull promises more with them either
-    books       what is buffered is what the shell holds; no counter is negative
-    no stall    messages there, link up, user idle  ⇒  a message at once; or after the longest wait, which is within two
-                heartbeats, if a request failed that is not to be repeated at once; or after two heartbeats more if one
-                was lost without a word
-    no end      but by its user, or over an error that is final
-    no rush     a request that comes to nothing is not repeated more than a few times in ten seconds
-    all done    once nothing goes wrong any more, every message is processed and acknowledged, and a drain ends
-
-Knows the truth: what the server holds for a client, and what is on the wire. Does not know how a machine decides.
+room        buffered + in flight ≤ maximum: in the machine's books at every moment, and in truth; not counting
+            messages that came late, of requests that had been written off. No pull promises more with them either
+books       what is buffered is what the shell holds; no counter is negative
+no stall    messages there, link up, user idle  ⇒  a message at once; or after the longest wait, which is within two
+            heartbeats, if a request failed that is not to be repeated at once; or after two heartbeats more if one
+            was lost without a word
+no end      but by its user, or over an error that is final
+no rush     a request that comes to nothing is not repeated more than a few times in ten seconds
+all done    once nothing goes wrong any more, every message is processed and acknowledged, and a drain ends
 """
 
 import math

@@ -1,8 +1,4 @@
-"""A client: the shell that carries out what a machine decides, and tells it what happens.
-
-Knows a link, a timer, and times at which nobody is at home. Does not know what its user does with messages
-(consume_client.py, fetch_client.py).
-"""
+"""A client: the shell that carries out what a machine decides, and reports to it what happens."""
 
 from abc import ABC, abstractmethod
 

@@ -1,7 +1,4 @@
-"""What goes wrong: one fault after another, each of which ends by itself; and then nothing any more.
-
-Knows how each happens, and how it heals. Does not know who suffers it or whether he should have coped.
-"""
+"""Faults of the simulation: one after another, each of which ends by itself; and then none any more."""
 
 from collections.abc import Callable
 
@@ -133,19 +130,16 @@ class Faults:
 
     def _delete(self) -> None:
         self.server.delete()
-        self._later(self._create)
+        self._later(self.server.create)
 
     def _delete_and_recreate(self) -> None:
         self.server.delete()
-        self._create()
-
-    def _create(self) -> None:
         self.server.create()
 
     def _push_based(self) -> None:
         self.server.lose_requests("409 Consumer Deleted")
         self.server.push_based = True
-        self._later(self._create)
+        self._later(self.server.create)
 
     def _queue_full(self) -> None:
         self.server.max_waiting = 0

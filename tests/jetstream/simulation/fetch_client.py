@@ -1,7 +1,4 @@
-"""A client whose user fetches, processes what came, and fetches again.
-
-Knows what must hold of one fetch, and checks it: not more than was asked for, and an end in time.
-"""
+"""A client whose user fetches and processes again and again; no fetch brings too much or ends too late."""
 
 from typing_extensions import override
 

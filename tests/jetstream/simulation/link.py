@@ -1,7 +1,6 @@
-"""The link between one client and the server: what is sent takes time, in order, unless the link goes away under it.
+"""The link between one client and the server: what is sent takes time, in order, unless the link is lost.
 
-Knows what either end believes: a server may go on sending to a client that is gone, and a client to a server. What is
-sent in one go arrives in one go, as in TCP. Does not know what is sent.
+A server may go on sending to a client that is gone, and a client to a server. What is sent at once arrives at once.
 """
 
 from collections.abc import Callable

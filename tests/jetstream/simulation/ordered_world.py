@@ -1,8 +1,5 @@
 """A small world for an ordered consumer: a stream that grows, servers that forget, a link that loses, a slow user.
 
-Knows what a server does that has a stream and short-lived consumers without acks, and every way in which that can
-fail. Does not know how the machine copes: it carries out what the machine wants, and looks at what the user gets.
-
 All chance comes from one seed. A run first draws which faults it has, then lives through them, and at last they stop.
 """
 
@@ -32,6 +29,10 @@ HEARTBEAT_SECONDS, ALARM_SECONDS = 5.0, 10.0
 STEP_SECONDS = 0.5
 CREATES_PER_SECOND_MAX = 2
 CREATES_PER_FAULT_MAX = 3
+FAULTS = (
+    *("lost_messages", "lost_links", "deleted_consumers", "reset_consumers", "restarted_servers", "refused_requests"),
+    *("recreated_streams", "emptied_streams"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +62,6 @@ class Served:
     start_sequence: int
     next_sequence: int
     delivered: int = 0
-
-
-@dataclass(slots=True)
-class Faults:
-    """Which of them a run has."""
-
-    lost_messages: bool
-    lost_links: bool
-    deleted_consumers: bool
-    reset_consumers: bool
-    restarted_servers: bool
-    refused_requests: bool
-    recreated_streams: bool
-    emptied_streams: bool
-
-    @classmethod
-    def drawn(cls, chance: random.Random) -> "Faults":
-        return cls(*(chance.random() < 0.5 for _ in range(8)))
 
 
 @dataclass(slots=True)
@@ -136,7 +119,7 @@ class World:
 
     def __init__(self, seed: int, machine: Callable[[OrderedOptions], Ordered] = Ordered) -> None:
         self.chance = random.Random(seed)  # noqa: S311 - no secret
-        self.faults = Faults.drawn(self.chance)
+        self.faults = [name for name in FAULTS if self.chance.random() < 0.5]
         self.calm = False
         self.now = 0.0
         self.server = Server()
@@ -183,14 +166,14 @@ class World:
         self.pass_time(STEP_SECONDS)
 
     def fail(self) -> None:
-        faults, happens = self.faults, self.chance.random() < 0.15
+        happens = self.chance.random() < 0.15
         if not self.linked:
             if happens or self.chance.random() < 0.3:
                 self.relink()
             return
-        if not happens or not any(getattr(faults, name) for name in Faults.__slots__):
+        if not happens or not self.faults:
             return
-        kind = self.chance.choice([name for name in Faults.__slots__ if getattr(faults, name)])
+        kind = self.chance.choice(self.faults)
         self.note(f"fault: {kind}")
         if kind != "refused_requests":
             self.failed_at.append(self.now)
@@ -318,7 +301,7 @@ class World:
         self.carry_out(self.machine.stream_not_seen(number, self.now))
 
     def create(self, number: int, config: dict[str, object]) -> None:
-        may_refuse = self.faults.refused_requests and self.heard_at > 0 and not self.calm
+        may_refuse = "refused_requests" in self.faults and self.heard_at > 0 and not self.calm
         if not self.linked or (may_refuse and self.chance.random() < 0.3):
             self.refuse(number, JetStreamError("refused") if self.linked else LinkError("lost"))
             return

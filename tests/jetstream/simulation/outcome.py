@@ -1,4 +1,4 @@
-"""What became of a run of a simulation, as people are shown it. Knows no machine, so that each simulation has it."""
+"""The outcome of a run of any simulation, as people read it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

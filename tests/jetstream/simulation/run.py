@@ -1,7 +1,4 @@
-"""One run: a world made of what a seed chooses, forty seconds of faults, and then the peace in which all must be done.
-
-Knows the order of things. Does not know what must hold (checks.py).
-"""
+"""One run: a world made of what a seed chooses, forty seconds of faults, and then calm in which all must be done."""
 
 from penstock_jetstream.core.consume import Consume
 from penstock_jetstream.core.options import ConsumeOptions

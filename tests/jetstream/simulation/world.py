@@ -1,7 +1,4 @@
-"""Simulated time: what is to happen, in order, and what has happened, for people to read.
-
-Knows nothing of what happens. One seed makes one run: all chance comes from `random`.
-"""
+"""Simulated time: scheduled events, in order, and a readable trace. All chance comes from the seed of `random`."""
 
 import random
 from collections.abc import Callable
