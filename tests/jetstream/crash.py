@@ -187,7 +187,7 @@ async def settle(payloads: Sequence[bytes], replies: Sequence[bytes], ack: Ack, 
 
 
 async def is_confirmed(ack: Ack) -> bool:
-    """Ack, and tell whether the server has confirmed it; if the link is lost meanwhile, no one knows, so ack again.
+    """Ack, and tell whether the server has confirmed it; if the link is lost before, ack again.
 
     A server that was killed has forgotten what it had not written down yet. It does not answer acks of what it thinks
     it has not delivered: it delivers that again.

@@ -1,4 +1,4 @@
-"""Every status of the servers is told apart, in each wording that they have for it."""
+"""Every status of the servers is recognised, in each of its wordings."""
 
 import pytest
 

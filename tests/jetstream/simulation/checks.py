@@ -33,7 +33,7 @@ AT_ONCE = ("404", "408", "409 Leadership Change")
 """Those that no request has to wait for the first time."""
 RUSH_WINDOW_SECONDS = 10.0
 RUSH_REQUESTS_MAX = 12
-"""Each of a few troubles in a row may end several requests, which are made anew at once."""
+"""Each of a few troubles in a row may end several requests, which are repeated at once."""
 SLACK_SECONDS = 3.5
 """Two rounds on the slowest link, the grace after an expiry, and the second between looks."""
 LOOK_SECONDS = 1.0
@@ -201,7 +201,7 @@ class Checks:
         if missing:
             raise Violation(f"messages {sorted(missing)[:10]} were never processed")
         if missing := self.server.acknowledged.difference(self.processed_sequences, *also_processed):
-            raise Violation(f"messages {sorted(missing)[:10]} are acknowledged, but nobody processed them")
+            raise Violation(f"messages {sorted(missing)[:10]} are acknowledged, but no client processed them")
 
     def all_ended(self) -> bool:
         return all(client.machine.state is State.ENDED for client in self.clients)

@@ -25,7 +25,7 @@ class Client(ABC):
         self.link = Link(world, server, name=name, delay_seconds=options.delay_seconds)
         self.link.on_items = self.take
         self.first_number = 0
-        """Of earlier machines: every one has an inbox of its own, and here that is told by numbers."""
+        """The last request of earlier machines: each has an inbox of its own, which numbers stand for here."""
         self.unread: list[Item] = []
         """What came while it slept."""
         self.asleep_until = 0.0
@@ -60,7 +60,7 @@ class Client(ABC):
         """Let the timer not ring any more."""
         self._wake += 1
 
-    # What it is told
+    # What happens to it
 
     def start(self) -> None:
         self.perform(self.machine.start(self.world.now, connected=self.link.up))

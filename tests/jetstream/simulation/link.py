@@ -17,7 +17,7 @@ ANY = 1 << 60
 
 
 class Link:
-    """Both ends of one connection, which may be made anew."""
+    """Both ends of one connection, which may be made again."""
 
     def __init__(self, world: World, server: Server, *, name: str, delay_seconds: float) -> None:
         self.world = world

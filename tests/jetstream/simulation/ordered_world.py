@@ -49,7 +49,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class OnItsWay:
-    """What happens when it is here, and what if the link is lost before: whoever asked hears of that."""
+    """What happens when it arrives, and what if the link is lost before."""
 
     arrive: Callable[[], None]
     get_lost: Callable[[], None] | None = None

@@ -66,7 +66,7 @@ class Server:
         self.exists = True
         self.led = True
         self.deaf = False
-        """Requests are lost without an answer: nobody leads, and nobody has noticed."""
+        """Requests are lost without an answer: no server leads, and none has noticed."""
         self.push_based = False
         self.paused_until = 0.0
         self.max_batch = self.max_expires_seconds = self.max_request_bytes = 0
@@ -415,14 +415,14 @@ class Server:
         self.exists = False
 
     def create(self) -> None:
-        """Make the consumer anew, from the first message that nobody has acknowledged."""
+        """Create the consumer again, from the first unacknowledged message."""
         self.exists = True
         self.push_based = False
         self.pin = ""
         self.reset()
 
     def reset(self) -> None:
-        """Go back to the first message that nobody has acknowledged; requests go on waiting."""
+        """Go back to the first unacknowledged message; requests go on waiting."""
         self.unacknowledged.clear()
         self.redeliveries.clear()
         self.next_sequence = 1
