@@ -114,9 +114,7 @@ async def test_a_server_that_is_gone_makes_all_unknown_and_not_missing_in_the_ti
         assert all(isinstance(each, Unknown) and each.reason is Reason.UNREACHABLE for each in found.values())
 
 
-async def test_a_server_that_goes_while_it_is_read_leaves_the_rest_unknown(
-    start_nats: StartNats,
-) -> None:
+async def test_a_server_that_goes_while_it_is_read_leaves_the_rest_unknown(start_nats: StartNats) -> None:
     server = start_nats()
     names = [f"S{number}" for number in range(MANY)]
     async with Connection(server.url) as connection:

@@ -54,10 +54,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         {"connectionRef": {"name": "nats"}, "retention": "Forever"},
         "spec.retention: It must be 'Limits', 'Interest' or 'WorkQueue', not 'Forever'.",
     ),
-    "too many": (
-        {"connectionRef": {"name": "nats"}, "replicas": 9},
-        "spec.replicas: It must be at most 5, not 9.",
-    ),
+    "too many": ({"connectionRef": {"name": "nats"}, "replicas": 9}, "spec.replicas: It must be at most 5, not 9."),
     "the wrong type": (
         {"connectionRef": {"name": "nats"}, "subjects": ["a", 1]},
         "spec.subjects[1]: It should be a valid string.",

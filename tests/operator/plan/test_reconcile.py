@@ -138,11 +138,7 @@ STANDING = {
         told=Reason.IMMUTABLE,
     ),
     "what was never ours gets no finalizer, so that it is never deleted": Case(
-        stream(DELETE),
-        has(stream(), storage="memory"),
-        ready="False",
-        reason=Reason.IMMUTABLE,
-        told=Reason.IMMUTABLE,
+        stream(DELETE), has(stream(), storage="memory"), ready="False", reason=Reason.IMMUTABLE, told=Reason.IMMUTABLE
     ),
     "an immutable field has changed, and nobody has said that it may be made anew": Case(
         stream(RECREATE, generation=2, synced=1),
@@ -190,9 +186,7 @@ STANDING = {
         told=Reason.CONFLICT,
     ),
     "who only observes is in nobody's way": Case(
-        stream(OBSERVE),
-        Surroundings(holder=OLDER, observed=present(stream())),
-        reason=Reason.OBSERVED,
+        stream(OBSERVE), Surroundings(holder=OLDER, observed=present(stream())), reason=Reason.OBSERVED
     ),
     "its Connection is missing": Case(stream(), NO_CONNECTION, ready="False", reason=Reason.CONNECTION_NOT_FOUND),
     "the server is away": Case(stream(synced=1), AWAY, ready="False", reason=Reason.UNREACHABLE),

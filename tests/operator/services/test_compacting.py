@@ -11,10 +11,7 @@ MANIFEST = {
         "namespace": "shop",
         "uid": "1",
         "generation": 1,
-        "annotations": {
-            "penstock.dev/reconcile": "paused",
-            "kubectl.kubernetes.io/last-applied-configuration": "{}",
-        },
+        "annotations": {"penstock.dev/reconcile": "paused", "kubectl.kubernetes.io/last-applied-configuration": "{}"},
     },
     "spec": {"connectionRef": {"name": "nats"}},
     "status": {"messages": 7, "conditions": [{"type": "Ready", **SAID}, {"type": "Synced", **SAID}]},

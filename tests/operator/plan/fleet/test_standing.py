@@ -155,12 +155,7 @@ CASES: dict[str, tuple[Situation, str, Reason, str]] = {
         Reason.SPARK_FAILED,
         "Connection refused: spark.spark:7077.",
     ),
-    "a circuit that is open": (
-        situation([A], {"a": BROKEN}),
-        "False",
-        Reason.CIRCUIT_OPEN,
-        "The last one: no lake.",
-    ),
+    "a circuit that is open": (situation([A], {"a": BROKEN}), "False", Reason.CIRCUIT_OPEN, "The last one: no lake."),
     "a new revision among the old": (
         situation([pod("a", revision=OLD), B]),
         "True",

@@ -42,9 +42,7 @@ WORKLOADS = {
                 "metadata": {"labels": {"team": "etl"}, "annotations": {"note": "x"}},
                 "spec": {
                     "nodeSelector": {"disk": "fast"},
-                    "containers": [
-                        {"name": "driver", "resources": {"limits": {"memory": "2048Mi", "cpu": "1500m"}}},
-                    ],
+                    "containers": [{"name": "driver", "resources": {"limits": {"memory": "2048Mi", "cpu": "1500m"}}}],
                     "volumes": [{"name": "lake", "persistentVolumeClaim": {"claimName": "lake"}}],
                 },
             }

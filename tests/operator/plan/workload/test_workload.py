@@ -88,10 +88,7 @@ def test_secrets_of_the_connection_are_the_engines_alone() -> None:
     [source] = named(pod_of(found)["spec"]["volumes"], "penstock-secrets")["projected"]["sources"]
     assert source["secret"] == {
         "name": "nats.user",
-        "items": [
-            {"key": "password", "path": "nats.user/password"},
-            {"key": "username", "path": "nats.user/username"},
-        ],
+        "items": [{"key": "password", "path": "nats.user/password"}, {"key": "username", "path": "nats.user/username"}],
     }
     mounts = {name: container(found, name)["volumeMounts"] for name in ("engine", "driver")}
     assert "penstock-secrets" in [mount["name"] for mount in mounts["engine"]]

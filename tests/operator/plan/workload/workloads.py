@@ -46,10 +46,7 @@ def understood(found: Declared) -> Declared:
 
 
 def asked(
-    of: Declared,
-    connection: Declared | None = None,
-    equipment: Equipment = EQUIPMENT,
-    code: Code | None = CODE,
+    of: Declared, connection: Declared | None = None, equipment: Equipment = EQUIPMENT, code: Code | None = CODE
 ) -> Workload | Waiting:
     """Ask for what is to be applied for a group."""
     reached = connection or declared("Connection", "nats", CONNECTION)
