@@ -1,44 +1,45 @@
-"""Several objects, one place on a server: who has it."""
+"""Several objects that declare the same stream or consumer: which one manages it, and which one takes over."""
+
+import pytest
 
 from penstock_operator.plan.claims import heir, holder
+from penstock_operator.plan.declared import Declared
 from tests.operator.plan.builders import declared, stream
 
-EARLY, LATE = "2026-11-18T12:00:00Z", "2026-11-18T12:00:01Z"
+EARLY, LATE, LATEST = (f"2026-11-18T12:00:0{second}Z" for second in range(3))
+OBSERVE = {"policy": "Observe"}
+OLD, YOUNG = stream(name="z", created=EARLY), stream(name="a", created=LATE)
+LEAVING = stream(name="a", deleting=True, created=EARLY)
+OBSERVER = stream(OBSERVE, name="c", created=EARLY)
+
+HOLDERS: dict[str, tuple[list[Declared], Declared | None]] = {
+    "the oldest": ([YOUNG, OLD], OLD),
+    "of the same second, the first by name": (
+        [stream(name="b", namespace="a"), stream(name="a", namespace="b")],
+        stream(name="b", namespace="a"),
+    ),
+    "one that is being deleted, until it is gone": ([LEAVING, YOUNG], LEAVING),
+    "not one that only observes": ([OBSERVER, YOUNG], YOUNG),
+    "none where all only observe": ([OBSERVER], None),
+    "not one with an invalid spec": ([declared("Stream", "a", {}, created=EARLY), YOUNG], YOUNG),
+}
+HEIRS: dict[str, tuple[list[Declared], Declared | None]] = {
+    "the next in age": ([stream(name="c", created=LATEST), OLD, YOUNG, LEAVING], OLD),
+    "neither one that is being deleted nor one that only observes": (
+        [LEAVING, stream(name="b", deleting=True, created=LATE), OBSERVER],
+        None,
+    ),
+}
 
 
-def test_the_oldest_has_the_place() -> None:
-    old, young = stream(name="z", created=EARLY), stream(name="a", created=LATE)
-    assert holder([young, old]) == old.identity
+def test_holder_is_the_oldest_object_that_manages(subtests: pytest.Subtests) -> None:
+    for name, (objects, expected) in HOLDERS.items():
+        for order in (objects, objects[::-1]):
+            with subtests.test(name):
+                assert holder(order) == (expected and expected.identity)
 
 
-def test_of_two_of_the_same_second_the_first_by_name_has_it() -> None:
-    one, other = stream(name="a", namespace="b"), stream(name="b", namespace="a")
-    assert holder([one, other]) == holder([other, one]) == other.identity
-
-
-def test_who_is_being_deleted_has_it_until_it_is_gone() -> None:
-    leaving, waiting = stream(name="a", deleting=True, created=EARLY), stream(name="b", created=LATE)
-    assert holder([leaving, waiting]) == leaving.identity
-    assert holder([waiting]) == waiting.identity
-
-
-def test_who_only_observes_claims_nothing() -> None:
-    observing, managing = stream({"policy": "Observe"}, name="a", created=EARLY), stream(name="b", created=LATE)
-    assert holder([observing, managing]) == managing.identity
-    assert holder([observing]) is None
-
-
-def test_who_cannot_be_understood_claims_nothing() -> None:
-    assert holder([declared("Stream", "a", {}, created=EARLY), stream(created=LATE)]) == stream().identity
-
-
-def test_the_next_in_age_inherits_a_place() -> None:
-    leaving, next_one = stream(name="a", deleting=True, created=EARLY), stream(name="b", created=LATE)
-    youngest = stream(name="c", created="2026-11-18T12:00:02Z")
-    assert heir([youngest, next_one, leaving], leaving.identity) == next_one.identity
-
-
-def test_who_goes_itself_or_only_observes_inherits_nothing() -> None:
-    leaving, going = stream(name="a", deleting=True, created=EARLY), stream(name="b", deleting=True, created=LATE)
-    observing = stream({"policy": "Observe"}, name="c", created=LATE)
-    assert heir([leaving, going, observing], leaving.identity) is None
+def test_heir_is_the_next_object_that_manages(subtests: pytest.Subtests) -> None:
+    for name, (objects, expected) in HEIRS.items():
+        with subtests.test(name):
+            assert heir(objects, LEAVING.identity) == (expected and expected.identity)

@@ -1,4 +1,4 @@
-"""The status that is written: whole, with times that tell when something changed, and only if it says something new."""
+"""The status that is written: complete, with correct transition times, and only if it has changed."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,6 +32,7 @@ verdicts = st.one_of(
     st.builds(lambda healthy, warnings: healthy + doubtful(warnings), st.just(HEALTHY), st.tuples(sentences)),
 )
 facts = st.dictionaries(st.sampled_from(["messages", "bytes"]), st.integers(0, 9))
+AWAY = unanswered(Reason.UNREACHABLE, "No answer.")
 moments = st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds it
 
 
@@ -49,7 +50,7 @@ def statuses(said: dict[str, Any]) -> dict[str, str]:
 
 
 @given(verdicts, facts, moments, moments)
-def test_what_is_written_is_not_written_again(
+def test_written_status_is_not_written_again(
     said: Sequence[Verdict], live: dict[str, int], at: datetime, later: datetime
 ) -> None:
     object_ = written(stream(), status(stream(), said, live, at))
@@ -58,7 +59,7 @@ def test_what_is_written_is_not_written_again(
 
 
 @given(verdicts, verdicts, moments, moments)
-def test_a_time_changes_exactly_when_the_status_does(
+def test_transition_time_changes_exactly_when_the_status_does(
     first: Sequence[Verdict], second: Sequence[Verdict], at: datetime, later: datetime
 ) -> None:
     before = status(stream(), first, {}, at)
@@ -69,20 +70,18 @@ def test_a_time_changes_exactly_when_the_status_does(
         assert times(after)[kind] == (times(before)[kind] if kept else f"{later:%Y-%m-%dT%H:%M:%SZ}")
 
 
-@given(verdicts)
-def test_ready_is_true_only_if_all_is_well(said: Sequence[Verdict]) -> None:
+@given(verdicts, facts)
+def test_ready_is_true_only_if_all_is_well_and_the_status_fits_the_schema(
+    said: Sequence[Verdict], live: dict[str, int]
+) -> None:
     found = {verdict.type: verdict.status for verdict in said}
     well = found[ConditionType.SYNCED] == found[ConditionType.REACHABLE] == "True"
     assert (found[ConditionType.READY] == "True") is (well and found[ConditionType.DRIFTED] == "False")
-
-
-@given(verdicts, facts)
-def test_what_is_written_fits_the_schema(said: Sequence[Verdict], live: dict[str, int]) -> None:
     StreamStatus.model_validate(status(stream(), said, live, NOON))
 
 
 @given(verdicts, verdicts)
-def test_each_condition_is_there_once_and_says_which_spec_it_is_about(
+def test_each_condition_appears_once_with_the_generation_it_is_about(
     first: Sequence[Verdict], second: Sequence[Verdict]
 ) -> None:
     object_ = written(stream(generation=3), status(stream(generation=3), first, {}, NOON))
@@ -92,37 +91,31 @@ def test_each_condition_is_there_once_and_says_which_spec_it_is_about(
     assert {condition["observedGeneration"] for condition in said["conditions"]} == {3} == {said["observedGeneration"]}
 
 
-def test_the_generation_that_the_server_agreed_with_is_remembered_while_the_server_is_away() -> None:
+def test_synced_generation_is_kept_while_the_server_is_away_and_never_set_by_observing() -> None:
     object_ = written(stream(generation=2), status(stream(generation=2), HEALTHY, FACTS, NOON))
-    said = status(object_, unanswered(Reason.UNREACHABLE, "No answer."), None, NOON + timedelta(minutes=1))
-    assert said
-    assert said["syncedGeneration"] == 2
+    said = status(object_, AWAY, None, NOON + timedelta(minutes=1))
+    assert (said or {})["syncedGeneration"] == 2
+    observed = status(stream(), in_sync("It is as declared.", Reason.OBSERVED), {}, NOON)
+    assert observed
+    assert "syncedGeneration" not in observed
 
 
-def test_what_is_only_observed_is_never_ours() -> None:
-    said = status(stream(), in_sync("It is as declared.", Reason.OBSERVED), {}, NOON)
-    assert said
-    assert "syncedGeneration" not in said
-
-
-def test_live_facts_stay_when_nobody_has_looked_and_go_when_there_are_none() -> None:
+def test_live_facts_stay_while_unknown_and_go_when_there_are_none() -> None:
     object_ = written(stream(), status(stream(), HEALTHY, FACTS, NOON))
-    away = unanswered(Reason.UNREACHABLE, "No answer.")
-    assert (status(object_, away, None, NOON) or {})["messages"] == 5
-    assert "messages" not in (status(object_, away, {}, NOON) or {})
+    assert (status(object_, AWAY, None, NOON) or {})["messages"] == 5
+    gone = status(object_, AWAY, {}, NOON)
+    assert gone
+    assert "messages" not in gone
 
 
-def test_new_facts_alone_are_written_and_are_no_news() -> None:
+def test_new_facts_alone_are_written_without_an_event_and_no_verdicts_write_nothing() -> None:
     object_ = written(stream(), status(stream(), HEALTHY, FACTS, NOON))
     assert status(object_, HEALTHY, {**FACTS, "messages": 6}, NOON)
     assert not is_news(object_, HEALTHY)
-
-
-def test_nothing_to_say_is_nothing_to_write() -> None:
     assert status(stream(), (), {}, NOON) is None
 
 
-def test_a_message_that_is_too_long_for_anybody_is_cut_and_is_no_news_twice() -> None:
+def test_overlong_message_is_cut_and_causes_one_event() -> None:
     long = out_of_sync(Reason.DRIFTED, "x" * 100_000)
     said = status(stream(), long, {}, NOON)
     assert said
@@ -130,7 +123,7 @@ def test_a_message_that_is_too_long_for_anybody_is_cut_and_is_no_news_twice() ->
     assert not is_news(written(stream(), said), long)
 
 
-def test_where_an_object_was_is_remembered_when_there_is_no_way_to_it() -> None:
+def test_location_of_an_object_is_kept_without_a_connection() -> None:
     at = Resolved(Place("account-1", "ORDERS", "etl"), Identity("Connection", "shop", "nats"))
     object_ = written(consumer(), status(consumer(), HEALTHY, FACTS, NOON, at))
     said = status(object_, unasked(Reason.CONNECTION_NOT_FOUND, "It is gone."), None, NOON)

@@ -1,4 +1,6 @@
-"""What is said of a Connection for each state of its link."""
+"""The status and finalizer of a Connection for each state of its link."""
+
+from dataclasses import replace
 
 import pytest
 
@@ -8,79 +10,73 @@ from penstock_operator.plan.reasons import Reason
 from penstock_operator.resources.management import ABANDON_ANNOTATION
 from tests.operator.plan.builders import connection, stream
 
+MISSING = Failing(Reason.SECRET_NOT_FOUND, "It is missing.")
 STATES: dict[str, tuple[LinkState, str, str, Reason]] = {
     "the first attempt": (Connecting(), "Unknown", "Unknown", Reason.CONNECTING),
     "connected": (Connected("a"), "True", "True", Reason.CONNECTED),
     "refused": (Failing(Reason.UNAUTHORIZED, "The user is not known."), "False", "False", Reason.UNAUTHORIZED),
     "without JetStream": (Failing(Reason.NO_JETSTREAM, "It is off."), "False", "False", Reason.NO_JETSTREAM),
-    "without its Secret": (
-        Failing(Reason.SECRET_NOT_FOUND, "It is missing."),
-        "False",
-        "False",
-        Reason.SECRET_NOT_FOUND,
-    ),
+    "without its Secret": (MISSING, "False", "False", Reason.SECRET_NOT_FOUND),
+}
+NEEDING = {
+    1: "as Stream shop/s0 has something",
+    2: "as Stream shop/s0 and Stream shop/s1 have something",
+    5: "as Stream shop/s0, Stream shop/s1, Stream shop/s2 and 2 more have something",
 }
 
 
-@pytest.mark.parametrize(("state", "ready", "reachable", "reason"), STATES.values(), ids=STATES)
-def test_a_connection(state: LinkState, ready: str, reachable: str, reason: Reason) -> None:
-    decided = plan_connection(connection(), state)
-    found = {verdict.type: (verdict.status, verdict.reason) for verdict in decided.verdicts}
-    assert found == {ConditionType.READY: (ready, reason), ConditionType.REACHABLE: (reachable, reason)}
-    assert decided.action is None
+def test_conditions_follow_the_link(subtests: pytest.Subtests) -> None:
+    for name, (state, ready, reachable, reason) in STATES.items():
+        with subtests.test(name):
+            decided = plan_connection(connection(), state)
+            found = {verdict.type: (verdict.status, verdict.reason) for verdict in decided.verdicts}
+            assert found == {ConditionType.READY: (ready, reason), ConditionType.REACHABLE: (reachable, reason)}
+            assert decided.action is None
 
 
-def test_a_connection_that_is_open_for_what_is_to_be_deleted_alone_says_so() -> None:
-    decided = plan_connection(connection(), Failing(Reason.SECRET_NOT_FOUND, "It is missing.", still_in="a"))
+def test_link_that_stays_open_only_for_deletions_is_reported() -> None:
+    decided = plan_connection(connection(), replace(MISSING, still_in="a"))
     assert {verdict.status for verdict in decided.verdicts} == {"False"}
     assert decided.verdicts[0].message == (
         "It is missing. What is to be deleted on the server still is, over the link that is open."
     )
 
 
-def test_a_connection_that_works_not_as_well_as_it_could_is_ready_and_says_so() -> None:
+def test_warning_of_the_link_leaves_the_connection_ready() -> None:
     decided = plan_connection(connection(), Connected("a", warnings=("It may not read advisories.",)))
     assert [verdict.status for verdict in decided.verdicts] == ["True", "True", "True"]
     assert decided.verdicts[-1].type is ConditionType.WARNING
 
 
-def test_a_connection_that_cannot_be_understood_says_why() -> None:
+def test_invalid_spec_is_reported_with_its_field() -> None:
     decided = plan_connection(connection({"servers": []}), Connecting())
     assert decided.verdicts[0].reason is Reason.INVALID
     assert "spec.servers" in decided.verdicts[0].message
 
 
-def test_nothing_is_said_of_a_connection_that_goes() -> None:
-    assert plan_connection(connection(deleting=True), Connected("a")).verdicts == ()
-
-
-def test_a_connection_stays_while_somebody_has_something_to_delete_through_it() -> None:
+def test_connection_keeps_its_finalizer_while_an_object_has_something_to_delete_through_it() -> None:
     to_delete = stream({"deletion": "Delete"}, finalizer=True)
     up = Connected("a")
     assert plan_connection(connection(), up, [stream()]).finalizer is Finalizer.AS_IS
     assert plan_connection(connection(), up, [to_delete]).finalizer is Finalizer.ADD_FIRST
+    assert plan_connection(connection(finalizer=True), up, []).finalizer is Finalizer.REMOVE
     leaving = connection(deleting=True, finalizer=True)
     assert plan_connection(leaving, up, [to_delete]).finalizer is Finalizer.AS_IS
     assert plan_connection(leaving, up, [stream()]).finalizer is Finalizer.REMOVE
+    assert plan_connection(connection(deleting=True), up).verdicts == ()
 
 
-@pytest.mark.parametrize(
-    ("number", "said"),
-    [
-        (1, "as Stream shop/s0 has something"),
-        (2, "as Stream shop/s0 and Stream shop/s1 have something"),
-        (5, "as Stream shop/s0, Stream shop/s1, Stream shop/s2 and 2 more have something"),
-    ],
-)
-def test_a_connection_that_stays_says_for_whom_and_how_it_can_go(number: int, said: str) -> None:
-    needing = [stream({"deletion": "Delete"}, name=f"s{each}", finalizer=True) for each in range(number)]
-    [verdict, _] = plan_connection(connection(deleting=True, finalizer=True), Connected("a"), needing).verdicts
-    assert verdict.reason is Reason.DELETING
-    for words in (said, "deletion: Retain", f'{ABANDON_ANNOTATION}: "true"'):
-        assert words in verdict.message
+def test_connection_that_stays_names_the_objects_that_need_it_and_the_ways_out(subtests: pytest.Subtests) -> None:
+    for number, said in NEEDING.items():
+        with subtests.test(said):
+            needing = [stream({"deletion": "Delete"}, name=f"s{each}", finalizer=True) for each in range(number)]
+            [verdict, _] = plan_connection(connection(deleting=True, finalizer=True), Connected("a"), needing).verdicts
+            assert verdict.reason is Reason.DELETING
+            for words in (said, "deletion: Retain", f'{ABANDON_ANNOTATION}: "true"'):
+                assert words in verdict.message
 
 
-def test_a_connection_that_somebody_abandons_goes_though_it_is_needed() -> None:
+def test_abandoned_connection_goes_although_it_is_needed() -> None:
     to_delete, abandoned = stream({"deletion": "Delete"}, finalizer=True), {ABANDON_ANNOTATION: "true"}
     leaving = connection(deleting=True, finalizer=True, annotations=abandoned)
     decided = plan_connection(leaving, Failing(Reason.UNREACHABLE, "No server answers."), [to_delete])
@@ -88,7 +84,3 @@ def test_a_connection_that_somebody_abandons_goes_though_it_is_needed() -> None:
     assert [(note.reason, note.is_warning) for note in decided.notes] == [(Reason.ABANDONED, True)]
     living = connection(annotations=abandoned)
     assert plan_connection(living, Connected("a"), [to_delete]).finalizer is Finalizer.ADD_FIRST
-
-
-def test_a_connection_that_nobody_needs_any_more_has_no_finalizer() -> None:
-    assert plan_connection(connection(finalizer=True), Connected("a"), []).finalizer is Finalizer.REMOVE

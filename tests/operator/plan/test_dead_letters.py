@@ -1,4 +1,4 @@
-"""A dead letter that a worker wrote, read again: what it says, how it is chosen, and what its replay sends."""
+"""A dead letter that a worker wrote, read by the operator: its facts, how it is selected and replayed."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ FAULT = Fault("KeyError", "'amount'", "CAST_INVALID_INPUT", "22018", "Traceback\
 
 
 def written(headers: Mapping[str, Sequence[str]], raw: bytes = b"") -> Headers:
-    """Return the headers of a letter as a worker writes them, of a message with these."""
+    """Return the headers of the dead letter that a worker writes for a message with these headers."""
     header = raw or (encode(headers) if headers else b"")
     message = Rows([b"orders.eu"], [b"reply"], [b"{}"], {0: header} if header else {}, [7], [3], [1])
     letter = Letter(piece=Piece(1, 0, 1), sequence=7, reason="no amount", fault=FAULT, attempts=2)
@@ -31,7 +31,7 @@ def read(headers: Mapping[str, Sequence[str]] | None = None, raw: bytes = b"") -
     return dead_letter(12, STORED, written(headers or {}, raw))
 
 
-def test_it_says_what_the_worker_wrote() -> None:
+def test_dead_letter_reads_as_the_worker_wrote_it() -> None:
     letter = read()
     assert (letter.reason, letter.subject, letter.stream) == ("no amount", "orders.eu", "ORDERS")
     assert letter.trace == ["Traceback", "  line 3"]
@@ -40,64 +40,45 @@ def test_it_says_what_the_worker_wrote() -> None:
         *("7", "etl", "shop/etl", "etl-0", "ORDERS.etl.1-9.0f"),
         *("KeyError", "'amount'", "etl.py:3", "2"),
     ]
+    empty = dead_letter(1, STORED, Headers(b""))
+    assert (empty.reason, empty.subject, empty.trace, dict(empty.headers)) == ("", "", [], {})
 
 
-def test_a_replay_has_the_messages_own_headers_and_none_of_the_letters() -> None:
+def test_replay_has_only_the_messages_own_headers_and_those_with_a_meaning_for_the_server_stay_renamed() -> None:
     assert read({"trace-id": ["a", "b"]}).headers == {"trace-id": ["a", "b"]}
-
-
-def test_what_the_server_would_act_on_keeps_the_name_that_the_letter_gave_it() -> None:
     own = {"Nats-Msg-Id": ["order-1"], "Nats-Expected-Last-Sequence": ["6"], "Nats-Rollup": ["all"]}
     assert read(own).headers == {f"Penstock-Original-{name}": value for name, value in own.items()}
 
 
-def test_the_headers_of_a_letter_that_dies_again_are_those_of_the_message() -> None:
+def test_headers_stay_the_messages_own_when_it_is_dead_lettered_again() -> None:
     first = read({"Nats-Msg-Id": ["order-1"], "trace-id": ["a"]})
     again = read({**first.headers, "Nats-Msg-Id": [replay_id("dead", first)]})
     assert again.headers == first.headers
 
 
-def test_headers_that_were_not_made_as_headers_are_are_known_as_such() -> None:
+def test_malformed_headers_are_recognised() -> None:
     assert read(raw=b"NATS/1.0\r\nno colon\r\n\r\n").has_raw_headers
     assert not read().has_raw_headers
 
 
-def test_the_id_of_a_replay_is_the_same_each_time_and_another_for_each_letter() -> None:
+def test_replay_id_is_stable_and_differs_for_each_dead_letter() -> None:
     one = read()
     assert replay_id("dead", one) == replay_id("dead", read())
     later = dead_letter(12, STORED.replace(year=2027), written({}))
     assert len({replay_id("dead", one), replay_id("dead-too", one), replay_id("dead", later)}) == 3
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "reason=no amount",
-            "reason=*amount",
-            "error=KeyError",
-            "condition=CAST_*",
-            "subject=orders.*",
-            "worker=etl-0",
-        ),
-        *("batch=ORDERS.*", "message='amount'", "place=etl.py:*"),
-    ],
-)
-def test_letters_are_chosen_by_what_they_say(text: str) -> None:
-    assert condition(text).holds(read())
-
-
-def test_a_letter_that_says_something_else_is_not_chosen() -> None:
+def test_conditions_select_dead_letters_by_their_facts() -> None:
+    for text in (
+        *("reason=no amount", "reason=*amount", "error=KeyError", "condition=CAST_*", "subject=orders.*"),
+        *("worker=etl-0", "batch=ORDERS.*", "message='amount'", "place=etl.py:*"),
+    ):
+        assert condition(text).holds(read()), text
     assert not condition("reason=amount").holds(read())
-    assert not condition("error=keyerror").holds(read()), "capitals count"
+    assert not condition("error=keyerror").holds(read()), "case matters"
 
 
-@pytest.mark.parametrize("text", ["reason", "colour=red", ""])
-def test_a_condition_that_means_nothing_is_told(text: str) -> None:
-    with pytest.raises(ConditionError, match="FIELD=PATTERN"):
-        condition(text)
-
-
-def test_what_somebody_else_put_there_is_no_error() -> None:
-    letter = dead_letter(1, STORED, Headers(b""))
-    assert (letter.reason, letter.subject, letter.trace, dict(letter.headers)) == ("", "", [], {})
+def test_malformed_condition_is_refused() -> None:
+    for text in ("reason", "colour=red", ""):
+        with pytest.raises(ConditionError, match="FIELD=PATTERN"):
+            condition(text)

@@ -1,12 +1,10 @@
-"""The docs name all that a plan can say, and all that people can decide.
+"""The docs name all that a plan can report, and all that users can choose.
 
 docs/troubleshooting.md has an entry for each reason, and for nothing else; docs/management.md has the rest.
 """
 
 import re
 from pathlib import Path
-
-import pytest
 
 from penstock_operator.plan.decision import ConditionType
 from penstock_operator.plan.reasons import Reason
@@ -26,22 +24,16 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_page_names_it(name: str) -> None:
-    assert f"`{name}`" in PAGE
+def test_page_names_each_choice_and_annotation() -> None:
+    for name in NAMES:
+        assert f"`{name}`" in PAGE
+    for annotation in ANNOTATIONS:
+        assert f"`{annotation}: " in PAGE
 
 
-@pytest.mark.parametrize("annotation", ANNOTATIONS)
-def test_the_page_names_the_annotation_with_a_value(annotation: str) -> None:
-    assert f"`{annotation}: " in PAGE
-
-
-def test_each_reason_has_one_entry_and_nothing_else_has_any() -> None:
+def test_each_reason_has_one_complete_entry_and_nothing_else_has_one() -> None:
     assert sorted(name for name, _ in ENTRIES) == sorted({reason.value for reason in REASONS})
-
-
-@pytest.mark.parametrize(("name", "told"), ENTRIES)
-def test_an_entry_says_what_is_seen_what_it_means_and_what_to_do(name: str, told: str) -> None:
-    cells = [cell.strip() for cell in told.split("|")]
-    assert len(cells) == 3, name
-    assert all(cells)
+    for name, told in ENTRIES:
+        cells = [cell.strip() for cell in told.split("|")]
+        assert len(cells) == 3, name
+        assert all(cells), name

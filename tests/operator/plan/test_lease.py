@@ -1,4 +1,4 @@
-"""What one replica concludes from what it sees of the Lease: whom it takes for alive, and how long it acts itself."""
+"""What one replica concludes from the Lease that it sees: who is alive, and how long it may act itself."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock_operator.plan.lease import Candidate, Record, Terms
+from penstock_operator.plan.lease import Candidate, Claim, Record, Terms
 
 TERMS = Terms()
 ME = Candidate(identity="me")
@@ -14,73 +14,55 @@ OTHERS = Record("7", "other", 15, transitions=3, acquired_at="2026-01-01T00:00:0
 MINE = replace(OTHERS, holder="me")
 
 
-def test_a_lease_that_nobody_made_is_created() -> None:
-    claim = ME.saw(None, 100).claim(100)
+def claimed(candidate: Candidate, now: float) -> Claim:
+    claim = candidate.claim(now)
     assert claim is not None
+    return claim
+
+
+def test_missing_lease_is_created_and_a_released_one_is_taken_at_once() -> None:
+    claim = claimed(ME.saw(None, 100), 100)
     assert (claim.replaces, claim.holder, claim.duration_seconds) == ("", "me", 15)
-
-
-def test_a_lease_that_was_released_is_taken_at_once() -> None:
-    claim = ME.saw(replace(OTHERS, holder=""), 100).claim(100)
-    assert claim is not None
+    claim = claimed(ME.saw(replace(OTHERS, holder=""), 100), 100)
     assert (claim.replaces, claim.transitions, claim.acquired_at) == ("7", 4, "")
 
 
-def test_anothers_lease_is_left_alone_until_it_was_not_renewed_for_its_duration_since_it_was_first_seen() -> None:
+def test_lease_of_another_is_taken_once_it_was_not_renewed_for_its_duration_since_first_seen() -> None:
     watching = ME.saw(OTHERS, 100).saw(OTHERS, 108)
     assert watching.claim(114.9) is None
     assert watching.claim(115) is not None
+    assert ME.saw(OTHERS, 100).saw(replace(OTHERS, version="8"), 110).claim(124.9) is None, "renewed in between"
+    assert ME.saw(replace(OTHERS, duration_seconds=60), 100).claim(159) is None, "it has a longer duration"
 
 
-def test_a_renewal_that_is_seen_begins_the_wait_anew() -> None:
-    assert ME.saw(OTHERS, 100).saw(replace(OTHERS, version="8"), 110).claim(124.9) is None
-
-
-def test_a_holder_that_promised_another_duration_is_taken_at_its_word() -> None:
-    assert ME.saw(replace(OTHERS, duration_seconds=60), 100).claim(159) is None
-
-
-def test_a_lease_that_somebody_deleted_is_its_holders_until_its_time_is_up() -> None:
+def test_deleted_lease_belongs_to_its_holder_until_its_duration_is_over() -> None:
     watching = ME.saw(OTHERS, 100).saw(None, 101)
     assert watching.claim(114) is None
-    claim = watching.claim(115)
-    assert claim is not None
-    assert claim.replaces == ""
+    assert claimed(watching, 115).replaces == ""
 
 
-def test_a_holder_whose_lease_was_deleted_acts_no_more() -> None:
-    assert not ME.wrote(MINE, 100).saw(None, 101).holds(101)
-
-
-def test_a_holder_acts_from_before_its_write_was_sent_and_shorter_than_others_wait() -> None:
+def test_holder_acts_from_before_its_write_was_sent_and_shorter_than_others_wait() -> None:
     holding = ME.wrote(MINE, 100)
     assert holding.holds(109.9)
     assert not holding.holds(110)
+    claim = claimed(holding, 102)
+    assert (claim.transitions, claim.acquired_at) == (3, "2026-01-01T00:00:00Z"), "renewing keeps both"
+    assert holding.failed().holds(105), "a failed request takes nothing from the time that was granted"
+    assert not holding.failed().is_fresh
 
 
-def test_a_renewal_keeps_when_and_how_often_the_lease_changed_hands() -> None:
-    claim = ME.wrote(MINE, 100).claim(102)
-    assert claim is not None
-    assert (claim.transitions, claim.acquired_at) == (3, "2026-01-01T00:00:00Z")
-
-
-def test_a_request_that_failed_takes_nothing_from_the_time_that_was_granted() -> None:
-    holding = ME.wrote(MINE, 100).failed()
-    assert holding.holds(105)
-    assert not holding.is_fresh
-
-
-def test_who_sees_that_another_holds_the_lease_acts_no_more() -> None:
+def test_holder_stops_when_it_sees_the_lease_deleted_or_held_by_another() -> None:
+    assert not ME.wrote(MINE, 100).saw(None, 101).holds(101)
     assert not ME.wrote(MINE, 100).saw(replace(OTHERS, version="8"), 101).holds(101)
 
 
-def test_a_write_of_ours_that_landed_unknown_to_us_is_renewed_and_not_trusted() -> None:
+def test_own_write_without_an_answer_is_renewed_and_not_trusted() -> None:
     found = ME.saw(MINE, 100)
     assert not found.holds(100)
     assert found.claim(100) is not None
 
 
-def test_only_ones_own_lease_is_released() -> None:
+def test_only_the_own_lease_is_released() -> None:
     assert ME.saw(OTHERS, 100).release() is None
     assert ME.saw(None, 100).release() is None
     claim = ME.saw(MINE, 100).release()
@@ -89,24 +71,24 @@ def test_only_ones_own_lease_is_released() -> None:
 
 
 @given(st.floats(1, 3600))
-def test_whatever_the_duration_there_is_time_for_drift_for_renewals_and_for_what_is_under_way(seconds: float) -> None:
+def test_any_duration_leaves_time_for_drift_renewals_and_requests_in_flight(seconds: float) -> None:
     terms = Terms(seconds)
     assert terms.acts_seconds <= terms.duration_seconds * 0.7
     assert terms.renews_every_seconds + 2 * terms.asks_seconds < terms.acts_seconds
     assert 0 < terms.looks_every_seconds <= terms.renews_every_seconds
 
 
-@pytest.mark.parametrize(
-    ("candidate", "now", "seconds"),
-    [
-        (ME.wrote(MINE, 100), 100, TERMS.renews_every_seconds),
-        (ME.wrote(MINE, 100).failed(), 103, TERMS.looks_every_seconds),
-        (ME.saw(OTHERS, 100), 101, TERMS.looks_every_seconds),
-        (ME.saw(OTHERS, 100), 114.9, 0.1),
-        (ME.saw(OTHERS, 100), 116, TERMS.looks_every_seconds),
-        (ME, 0, TERMS.looks_every_seconds),
-    ],
-    ids=["it holds", "a renewal failed", "it stands by", "another's time is nearly up", "it was not taken", "at first"],
-)
-def test_when_to_look_again(candidate: Candidate, now: float, seconds: float) -> None:
-    assert candidate.pause_seconds(now) == pytest.approx(seconds)
+PAUSES: dict[str, tuple[Candidate, float, float]] = {
+    "it holds": (ME.wrote(MINE, 100), 100, TERMS.renews_every_seconds),
+    "a renewal failed": (ME.wrote(MINE, 100).failed(), 103, TERMS.looks_every_seconds),
+    "another holds": (ME.saw(OTHERS, 100), 101, TERMS.looks_every_seconds),
+    "the other's time is nearly over": (ME.saw(OTHERS, 100), 114.9, 0.1),
+    "it was not taken": (ME.saw(OTHERS, 100), 116, TERMS.looks_every_seconds),
+    "at first": (ME, 0, TERMS.looks_every_seconds),
+}
+
+
+def test_time_until_the_next_look(subtests: pytest.Subtests) -> None:
+    for name, (candidate, now, seconds) in PAUSES.items():
+        with subtests.test(name):
+            assert candidate.pause_seconds(now) == pytest.approx(seconds)
