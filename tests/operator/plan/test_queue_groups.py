@@ -1,4 +1,4 @@
-"""What is said of a QueueGroup where manifests are looked at."""
+"""The plan for a QueueGroup in manifests that are only checked."""
 
 from typing import Any
 
@@ -16,26 +16,18 @@ def declared(spec: dict[str, Any], **metadata: Any) -> Declared:  # noqa: ANN401
     return Declared.read({"kind": "QueueGroup", "metadata": {"name": "etl", **metadata}, "spec": spec})
 
 
-FOUND = GroupPlace(
-    Identity("Connection", "shop", "nats"),
-    Identity("Consumer", "shop", "etl"),
-    None,
-    "S",
-    "c",
-    "S-c-dead",
-    "dead.S.c",
-    None,
-)
+NATS, ETL = Identity("Connection", "shop", "nats"), Identity("Consumer", "shop", "etl")
+FOUND = GroupPlace(NATS, ETL, None, "S", "c", "S-c-dead", "dead.S.c", None)
 
 
-def test_what_is_wrong_with_it_is_said_first() -> None:
+def test_unsupported_setting_is_reported_first() -> None:
     plan = plan_queue_group(declared({**SPEC, "ordering": {"mode": "Key"}}), FOUND)
     [ready] = plan.verdicts
     assert ready.reason == "Invalid"
     assert "not built yet" in ready.message
 
 
-def test_where_it_is_served_it_fits_or_it_is_said_what_does_not() -> None:
+def test_group_fits_or_waits_for_what_is_missing() -> None:
     plan = plan_queue_group(declared(SPEC), FOUND)
     [ready] = plan.verdicts
     assert (ready.status, ready.reason, plan.action, plan.next) == ("True", "Fits", None, Next.WHEN_IT_CHANGES)
@@ -43,7 +35,7 @@ def test_where_it_is_served_it_fits_or_it_is_said_what_does_not() -> None:
     assert (ready.status, ready.reason, ready.message) == ("False", "ConsumerNotFound", "There is none.")
 
 
-def test_nothing_is_said_of_one_that_goes() -> None:
+def test_group_that_is_being_deleted_has_no_verdicts() -> None:
     plan = plan_queue_group(declared(SPEC, deletionTimestamp="2026-01-01T00:00:00Z"), FOUND)
     assert plan.verdicts == ()
     assert plan.action is None

@@ -1,5 +1,6 @@
-"""What is done about a Stream or Consumer, situation by situation: action, finalizer, and what people are told."""
+"""What is done about a Stream or Consumer, situation by situation: action, finalizer, conditions and events."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pytest
@@ -38,13 +39,17 @@ NO_CONNECTION = Surroundings(
 HELD = Surroundings(holder=OLDER)
 ABANDONED = {ABANDON_ANNOTATION: "true"}
 ON_HOLD = {PAUSE_ANNOTATION: PAUSED}
+GENERATION_2 = {RECREATE_ANNOTATION: "2"}
+NO_STREAM = Surroundings(observed=Unknown(Reason.STREAM_NOT_FOUND, "There is no stream ORDERS."))
+UNTIL = "2036-01-31T12:00:00Z"
+INVALID = declared("Stream", "orders", {}, finalizer=True)
 
 
 def condition(decided: Plan, kind: ConditionType) -> Verdict:
     return next(verdict for verdict in decided.verdicts if verdict.type is kind)
 
 
-def has(object_: Declared, facts: dict[str, object] | None = None, **changed: object) -> Surroundings:
+def has(object_: Declared, facts: Mapping[str, object] | None = None, **changed: object) -> Surroundings:
     """Return surroundings where the server has what an object wants, but for what was changed."""
     return Surroundings(observed=present(object_, facts, **changed))
 
@@ -54,193 +59,132 @@ class Case:
     declared: Declared
     around: Surroundings
     does: type[Action] | None = None
+    told: Reason | None = None
     finalizer: Finalizer = Finalizer.AS_IS
     ready: str = "True"
     reason: Reason = Reason.IN_SYNC
-    told: Reason | None = None
     drifted: str | None = None
 
 
+def unready(
+    declared: Declared,
+    around: Surroundings,
+    reason: Reason,
+    *,
+    told: bool = True,
+    drifted: str | None = None,
+    finalizer: Finalizer = Finalizer.AS_IS,
+) -> Case:
+    """Expect no action, an object that is not ready for a reason, and an event that says so."""
+    return Case(declared, around, None, reason if told else None, finalizer, "False", reason, drifted)
+
+
+ORDERS, DIFFERS, MEMORY = has(stream()), has(stream(), max_msgs=5), has(stream(), storage="memory")
 STANDING = {
-    "what is not there is made": Case(stream(), GONE, Create, told=Reason.CREATED),
-    "before it is made, a finalizer is added to what shall be deleted with its object": Case(
-        stream(DELETE), GONE, Create, Finalizer.ADD_FIRST, told=Reason.CREATED
+    "missing: created": Case(stream(), GONE, Create, Reason.CREATED),
+    "missing, to be deleted with its object: a finalizer comes first": Case(
+        stream(DELETE), GONE, Create, Reason.CREATED, Finalizer.ADD_FIRST
     ),
-    "what is there as declared is adopted": Case(stream(), has(stream()), told=Reason.ADOPTED),
-    "what is adopted to be deleted gets a finalizer": Case(
-        stream(DELETE), has(stream()), None, Finalizer.ADD_FIRST, told=Reason.ADOPTED
+    "there as declared: adopted": Case(stream(), ORDERS, None, Reason.ADOPTED),
+    "adopted, to be deleted with its object: a finalizer": Case(
+        stream(DELETE), ORDERS, None, Reason.ADOPTED, Finalizer.ADD_FIRST
     ),
-    "what is there and differs is adopted and changed": Case(
-        stream(), has(stream(), max_msgs=5), Update, told=Reason.ADOPTED
+    "there and different: adopted and updated": Case(stream(), DIFFERS, Update, Reason.ADOPTED),
+    "there and different: adopted and updated even if drift is only reported": Case(
+        stream(REPORT), DIFFERS, Update, Reason.ADOPTED
     ),
-    "what is there and differs is adopted and changed even if drift is only reported": Case(
-        stream(REPORT), has(stream(), max_msgs=5), Update, told=Reason.ADOPTED
+    "in sync: nothing": Case(stream(synced=1), ORDERS),
+    "a new generation: updated": Case(stream(generation=2, synced=1), DIFFERS, Update, Reason.UPDATED),
+    "a new generation: updated even if drift is only reported": Case(
+        stream(REPORT, generation=2, synced=1), DIFFERS, Update, Reason.UPDATED
     ),
-    "what is in sync is left alone, and nothing is told": Case(stream(synced=1), has(stream())),
-    "a new generation changes the server": Case(
-        stream(generation=2, synced=1), has(stream(), max_msgs=5), Update, told=Reason.UPDATED
+    "a new generation that is equal on the server: nothing": Case(stream(generation=2, synced=1), ORDERS),
+    "drift: corrected and reported": Case(stream(synced=1), DIFFERS, Update, Reason.DRIFTED),
+    "drift: only reported": unready(stream(REPORT, synced=1), DIFFERS, Reason.DRIFTED, drifted="True"),
+    "deleted on the server: created again and reported": Case(stream(synced=1), GONE, Create, Reason.RECREATED),
+    "deleted on the server: only reported": unready(stream(REPORT, synced=1), GONE, Reason.MISSING, drifted="True"),
+    "observed, as declared": Case(stream(OBSERVE), ORDERS, reason=Reason.OBSERVED),
+    "observed, different": unready(stream(OBSERVE), DIFFERS, Reason.DRIFTED, drifted="True"),
+    "observed, missing": unready(stream(OBSERVE), GONE, Reason.MISSING, told=False, drifted="True"),
+    "observed, an immutable field differs": unready(
+        stream({**OBSERVE, **RECREATE}, annotations={RECREATE_ANNOTATION: "1"}), MEMORY, Reason.DRIFTED
     ),
-    "a new generation changes the server even if drift is only reported": Case(
-        stream(REPORT, generation=2, synced=1), has(stream(), max_msgs=5), Update, told=Reason.UPDATED
+    "observed: no finalizer, whatever its deletion says": Case(
+        stream({**OBSERVE, **DELETE}), ORDERS, reason=Reason.OBSERVED
     ),
-    "a new generation that changes nothing on the server sends nothing": Case(
-        stream(generation=2, synced=1), has(stream())
+    "observed from now on: the finalizer is removed": Case(
+        stream({**OBSERVE, **DELETE}, finalizer=True), ORDERS, None, None, Finalizer.REMOVE, reason=Reason.OBSERVED
     ),
-    "drift is corrected, and told": Case(stream(synced=1), has(stream(), max_msgs=5), Update, told=Reason.DRIFTED),
-    "drift is only reported": Case(
-        stream(REPORT, synced=1),
-        has(stream(), max_msgs=5),
-        ready="False",
-        reason=Reason.DRIFTED,
-        told=Reason.DRIFTED,
-        drifted="True",
+    "retained from now on: the finalizer is removed": Case(
+        stream(finalizer=True, synced=1), ORDERS, finalizer=Finalizer.REMOVE
     ),
-    "what was deleted behind our back is made again, and told": Case(
-        stream(synced=1), GONE, Create, told=Reason.RECREATED
+    "retained from now on: the finalizer is removed even if the server is away": unready(
+        stream(finalizer=True, synced=1), AWAY, Reason.UNREACHABLE, told=False, finalizer=Finalizer.REMOVE
     ),
-    "what was deleted behind our back is only reported": Case(
-        stream(REPORT, synced=1), GONE, ready="False", reason=Reason.MISSING, told=Reason.MISSING, drifted="True"
+    "an immutable field has changed": unready(stream(generation=2, synced=1), MEMORY, Reason.IMMUTABLE),
+    "never ours: no finalizer, so that it is never deleted": unready(stream(DELETE), MEMORY, Reason.IMMUTABLE),
+    "an immutable field has changed, without the annotation": unready(
+        stream(RECREATE, generation=2, synced=1), MEMORY, Reason.IMMUTABLE
     ),
-    "an observed object that is as declared": Case(stream(OBSERVE), has(stream()), reason=Reason.OBSERVED),
-    "an observed object that differs": Case(
-        stream(OBSERVE),
-        has(stream(), max_msgs=5),
-        ready="False",
-        reason=Reason.DRIFTED,
-        told=Reason.DRIFTED,
-        drifted="True",
+    "an immutable field has changed, with the annotation": Case(
+        stream(RECREATE, generation=2, synced=1, annotations=GENERATION_2), MEMORY, Recreate, Reason.RECREATED
     ),
-    "an observed object that is missing": Case(
-        stream(OBSERVE), GONE, ready="False", reason=Reason.MISSING, drifted="True"
+    "the annotation names another generation": unready(
+        stream(RECREATE, generation=3, synced=1, annotations=GENERATION_2), MEMORY, Reason.IMMUTABLE
     ),
-    "an observed object whose immutable field differs": Case(
-        stream({**OBSERVE, **RECREATE}, annotations={RECREATE_ANNOTATION: "1"}),
-        has(stream(), storage="memory"),
-        ready="False",
-        reason=Reason.DRIFTED,
-        told=Reason.DRIFTED,
+    "the annotation, but the policy rejects": unready(
+        stream(generation=2, synced=1, annotations=GENERATION_2), MEMORY, Reason.IMMUTABLE
     ),
-    "an observed object has no finalizer, whatever its deletion says": Case(
-        stream({**OBSERVE, **DELETE}), has(stream()), reason=Reason.OBSERVED
+    "the annotation allows one recreation": unready(
+        stream(RECREATE, generation=2, synced=2, annotations=GENERATION_2), MEMORY, Reason.IMMUTABLE, drifted="True"
     ),
-    "observing takes a finalizer off": Case(
-        stream({**OBSERVE, **DELETE}, finalizer=True), has(stream()), None, Finalizer.REMOVE, reason=Reason.OBSERVED
+    "an older object declares the same": unready(stream(), HELD, Reason.CONFLICT),
+    "an older object declares the same: the finalizer is removed": unready(
+        stream(DELETE, finalizer=True, synced=1), HELD, Reason.CONFLICT, finalizer=Finalizer.REMOVE
     ),
-    "retaining takes a finalizer off": Case(stream(finalizer=True, synced=1), has(stream()), None, Finalizer.REMOVE),
-    "retaining takes a finalizer off even if the server is away": Case(
-        stream(finalizer=True, synced=1), AWAY, None, Finalizer.REMOVE, ready="False", reason=Reason.UNREACHABLE
-    ),
-    "an immutable field has changed": Case(
-        stream(generation=2, synced=1),
-        has(stream(), storage="memory"),
-        ready="False",
-        reason=Reason.IMMUTABLE,
-        told=Reason.IMMUTABLE,
-    ),
-    "what was never ours gets no finalizer, so that it is never deleted": Case(
-        stream(DELETE), has(stream(), storage="memory"), ready="False", reason=Reason.IMMUTABLE, told=Reason.IMMUTABLE
-    ),
-    "an immutable field has changed, and nobody has said that it may be made anew": Case(
-        stream(RECREATE, generation=2, synced=1),
-        has(stream(), storage="memory"),
-        ready="False",
-        reason=Reason.IMMUTABLE,
-        told=Reason.IMMUTABLE,
-    ),
-    "an immutable field has changed, and it may be made anew": Case(
-        stream(RECREATE, generation=2, synced=1, annotations={RECREATE_ANNOTATION: "2"}),
-        has(stream(), storage="memory"),
-        Recreate,
-        told=Reason.RECREATED,
-    ),
-    "the annotation names another generation": Case(
-        stream(RECREATE, generation=3, synced=1, annotations={RECREATE_ANNOTATION: "2"}),
-        has(stream(), storage="memory"),
-        ready="False",
-        reason=Reason.IMMUTABLE,
-        told=Reason.IMMUTABLE,
-    ),
-    "the annotation, but the policy rejects": Case(
-        stream(generation=2, synced=1, annotations={RECREATE_ANNOTATION: "2"}),
-        has(stream(), storage="memory"),
-        ready="False",
-        reason=Reason.IMMUTABLE,
-        told=Reason.IMMUTABLE,
-    ),
-    "what the annotation allowed once it does not allow again": Case(
-        stream(RECREATE, generation=2, synced=2, annotations={RECREATE_ANNOTATION: "2"}),
-        has(stream(), storage="memory"),
-        ready="False",
-        reason=Reason.IMMUTABLE,
-        told=Reason.IMMUTABLE,
-        drifted="True",
-    ),
-    "an older object has the place": Case(stream(), HELD, ready="False", reason=Reason.CONFLICT, told=Reason.CONFLICT),
-    "who has lost the place has no finalizer": Case(
-        stream(DELETE, finalizer=True, synced=1),
-        HELD,
-        None,
-        Finalizer.REMOVE,
-        ready="False",
-        reason=Reason.CONFLICT,
-        told=Reason.CONFLICT,
-    ),
-    "who only observes is in nobody's way": Case(
-        stream(OBSERVE), Surroundings(holder=OLDER, observed=present(stream())), reason=Reason.OBSERVED
-    ),
-    "its Connection is missing": Case(stream(), NO_CONNECTION, ready="False", reason=Reason.CONNECTION_NOT_FOUND),
-    "the server is away": Case(stream(synced=1), AWAY, ready="False", reason=Reason.UNREACHABLE),
-    "it is paused": Case(stream(annotations=ON_HOLD), GONE, ready="Unknown", reason=Reason.PAUSED),
-    "it is paused, and keeps its finalizer": Case(
+    "observed: no conflict": Case(stream(OBSERVE), replace(ORDERS, holder=OLDER), reason=Reason.OBSERVED),
+    "its Connection is missing": unready(stream(), NO_CONNECTION, Reason.CONNECTION_NOT_FOUND, told=False),
+    "the server is away": unready(stream(synced=1), AWAY, Reason.UNREACHABLE, told=False),
+    "paused": Case(stream(annotations=ON_HOLD), GONE, ready="Unknown", reason=Reason.PAUSED),
+    "paused: the finalizer stays": Case(
         stream(DELETE, finalizer=True, annotations=ON_HOLD), GONE, ready="Unknown", reason=Reason.PAUSED
     ),
-    "its spec cannot be understood": Case(
-        declared("Stream", "orders", {}, finalizer=True), GONE, ready="False", reason=Reason.INVALID
+    "an invalid spec": unready(INVALID, GONE, Reason.INVALID, told=False),
+    "a contradictory spec": unready(stream(spec={"subjects": ["a.>", "a.b"]}), GONE, Reason.INVALID, told=False),
+    "the server cannot do it": unready(
+        stream(spec={"replicas": 3}), Surroundings(facts=Facts(clustered=False)), Reason.REFUSED
     ),
-    "its spec is wrong by itself": Case(
-        stream(spec={"subjects": ["a.>", "a.b"]}), GONE, ready="False", reason=Reason.INVALID
+    "a consumer that servers make for themselves": unready(
+        consumer(spec={"name": "JS_MIRROR_x"}), GONE, Reason.MADE_BY_SERVER, told=False
     ),
-    "the server cannot do it": Case(
-        stream(spec={"replicas": 3}),
-        Surroundings(facts=Facts(clustered=False)),
-        ready="False",
-        reason=Reason.REFUSED,
-        told=Reason.REFUSED,
+    "a pause that is not declared: lifted": Case(
+        consumer(synced=1), has(consumer(), pause_until=UNTIL), Pause, Reason.DRIFTED
     ),
-    "servers make consumers for themselves": Case(
-        consumer(spec={"name": "JS_MIRROR_x"}), GONE, ready="False", reason=Reason.MADE_BY_SERVER
-    ),
-    "a pause is lifted that nobody declares": Case(
-        consumer(synced=1), has(consumer(), pause_until="2036-01-31T12:00:00Z"), Pause, told=Reason.DRIFTED
-    ),
-    "a consumer's stream is missing on the server": Case(
-        consumer(),
-        Surroundings(observed=Unknown(Reason.STREAM_NOT_FOUND, "There is no stream ORDERS.")),
-        ready="False",
-        reason=Reason.STREAM_NOT_FOUND,
-    ),
+    "a consumer's stream is missing on the server": unready(consumer(), NO_STREAM, Reason.STREAM_NOT_FOUND, told=False),
 }
 
 
-@pytest.mark.parametrize("case", STANDING.values(), ids=STANDING)
-def test_a_declared_object(case: Case) -> None:
-    decided = plan(case.declared, case.around)
-    assert (decided.action and type(decided.action)) == case.does
-    assert decided.finalizer is case.finalizer
-    ready = condition(decided, ConditionType.READY)
-    assert (ready.status, ready.reason) == (case.ready, case.reason)
-    assert [note.reason for note in decided.notes] == ([case.told] if case.told else [])
-    if case.drifted:
-        assert condition(decided, ConditionType.DRIFTED).status == case.drifted
+def test_declared_object_in_each_situation(subtests: pytest.Subtests) -> None:
+    for name, case in STANDING.items():
+        with subtests.test(name):
+            decided = plan(case.declared, case.around)
+            assert (decided.action and type(decided.action)) == case.does
+            assert decided.finalizer is case.finalizer
+            verdict = condition(decided, ConditionType.READY)
+            assert (verdict.status, verdict.reason) == (case.ready, case.reason)
+            assert [note.reason for note in decided.notes] == ([case.told] if case.told else [])
+            if case.drifted:
+                assert condition(decided, ConditionType.DRIFTED).status == case.drifted
 
 
 @dataclass(frozen=True)
 class End:
+    """What happens to an object that is being deleted: it goes with an event, or it stays."""
+
     declared: Declared
     around: Surroundings
+    goes: Reason | None = None
     deletes: bool = False
-    goes: bool = False
-    told: Reason | None = None
 
 
 def ending(management: dict[str, str], annotations: dict[str, str] | None = None) -> Declared:
@@ -248,161 +192,103 @@ def ending(management: dict[str, str], annotations: dict[str, str] | None = None
 
 
 ENDS = {
-    "deletes, then goes": End(ending(DELETE), has(stream()), deletes=True, goes=True, told=Reason.DELETED),
-    "goes, as what it declares is gone": End(ending(DELETE), GONE, goes=True, told=Reason.DELETED),
-    "goes by itself if it has no finalizer of ours": End(stream(DELETE, deleting=True), has(stream())),
-    "goes, and what it declares stays": End(ending({}), has(stream()), goes=True, told=Reason.RETAINED),
-    "goes though the server is away, as nothing is to be done there": End(
-        ending({}), AWAY, goes=True, told=Reason.RETAINED
-    ),
-    "goes though its Connection is gone, as nothing is to be done there": End(
-        ending({}), NO_CONNECTION, goes=True, told=Reason.RETAINED
-    ),
+    "deletes, then goes": End(ending(DELETE), ORDERS, Reason.DELETED, deletes=True),
+    "goes, as the stream is gone": End(ending(DELETE), GONE, Reason.DELETED),
+    "goes by itself without a finalizer of ours": End(stream(DELETE, deleting=True), ORDERS),
+    "goes and retains": End(ending({}), ORDERS, Reason.RETAINED),
+    "goes and retains although the server is away": End(ending({}), AWAY, Reason.RETAINED),
+    "goes and retains although its Connection is gone": End(ending({}), NO_CONNECTION, Reason.RETAINED),
     "stays while the server is away": End(ending(DELETE), AWAY),
-    "stays while there is no way to the server": End(ending(DELETE), NO_CONNECTION),
-    "goes, as somebody says that it does not matter": End(
-        ending(DELETE, ABANDONED), AWAY, goes=True, told=Reason.ABANDONED
+    "stays without a Connection": End(ending(DELETE), NO_CONNECTION),
+    "abandoned while the server is away": End(ending(DELETE, ABANDONED), AWAY, Reason.ABANDONED),
+    "abandoned without a Connection": End(ending(DELETE, ABANDONED), NO_CONNECTION, Reason.ABANDONED),
+    "abandoned while paused": End(ending(DELETE, {**ON_HOLD, **ABANDONED}), ORDERS, Reason.ABANDONED),
+    "stays while paused": End(ending(DELETE, ON_HOLD), ORDERS),
+    "goes and retains while paused": End(ending({}, ON_HOLD), ORDERS, Reason.RETAINED),
+    "leaves what an older object declares": End(ending(DELETE), HELD, Reason.RETAINED),
+    "leaves what a younger object declares": End(ending(DELETE), replace(ORDERS, heir=YOUNGER), Reason.RETAINED),
+    "leaves what a younger object declares while the server is away": End(
+        ending(DELETE), replace(AWAY, heir=YOUNGER), Reason.RETAINED
     ),
-    "goes though nothing is known of the server, as somebody says that it does not matter": End(
-        ending(DELETE, ABANDONED), NO_CONNECTION, goes=True, told=Reason.ABANDONED
+    "goes if it only observed": End(ending({**DELETE, **OBSERVE}), ORDERS, Reason.RETAINED),
+    "stays while its spec is invalid": End(replace(INVALID, deleting=True), ORDERS),
+    "abandoned with an invalid spec": End(
+        replace(INVALID, deleting=True, annotations=ABANDONED), ORDERS, Reason.ABANDONED
     ),
-    "goes though it is paused, as somebody says that it does not matter": End(
-        ending(DELETE, {**ON_HOLD, **ABANDONED}), has(stream()), goes=True, told=Reason.ABANDONED
-    ),
-    "stays while it is paused": End(ending(DELETE, ON_HOLD), has(stream())),
-    "goes though it is paused, as nothing is to be done on the server": End(
-        ending({}, ON_HOLD), has(stream()), goes=True, told=Reason.RETAINED
-    ),
-    "goes, and leaves what an older object declares": End(ending(DELETE), HELD, goes=True, told=Reason.RETAINED),
-    "goes, and leaves what a younger object declares": End(
-        ending(DELETE), Surroundings(heir=YOUNGER, observed=present(stream())), goes=True, told=Reason.RETAINED
-    ),
-    "goes though the server is away, as a younger object declares what is there": End(
-        ending(DELETE), replace(AWAY, heir=YOUNGER), goes=True, told=Reason.RETAINED
-    ),
-    "goes if it only observed": End(ending({**DELETE, **OBSERVE}), has(stream()), goes=True, told=Reason.RETAINED),
-    "stays while its spec cannot be understood": End(
-        declared("Stream", "orders", {}, deleting=True, finalizer=True), has(stream())
-    ),
-    "goes with a spec that cannot be understood, as somebody says that it does not matter": End(
-        declared("Stream", "orders", {}, deleting=True, finalizer=True, annotations=ABANDONED),
-        has(stream()),
-        goes=True,
-        told=Reason.ABANDONED,
-    ),
-    "a consumer goes with its stream": End(
-        consumer(DELETE, deleting=True, finalizer=True),
-        Surroundings(observed=Unknown(Reason.STREAM_NOT_FOUND, "There is no stream ORDERS.")),
-        goes=True,
-        told=Reason.DELETED,
-    ),
+    "a consumer goes with its stream": End(consumer(DELETE, deleting=True, finalizer=True), NO_STREAM, Reason.DELETED),
 }
 
 
-@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-def test_an_object_that_is_being_deleted(end: End) -> None:
-    decided = plan(end.declared, end.around)
-    assert isinstance(decided.action, Delete) is end.deletes
-    assert (decided.finalizer is Finalizer.REMOVE) is end.goes
-    assert [note.reason for note in decided.notes] == ([end.told] if end.told else [])
-    if end.declared.finalizers and not end.goes:
-        assert ABANDON_ANNOTATION in condition(decided, ConditionType.READY).message
+def test_object_that_is_being_deleted_in_each_situation(subtests: pytest.Subtests) -> None:
+    for name, end in ENDS.items():
+        with subtests.test(name):
+            decided = plan(end.declared, end.around)
+            assert isinstance(decided.action, Delete) is end.deletes
+            assert (decided.finalizer is Finalizer.REMOVE) is bool(end.goes)
+            assert [note.reason for note in decided.notes] == ([end.goes] if end.goes else [])
+            if end.declared.finalizers and not end.goes:
+                assert ABANDON_ANNOTATION in ready(decided)
 
 
 def ready(decided: Plan) -> str:
     return condition(decided, ConditionType.READY).message
 
 
-def test_differences_are_told_in_the_words_of_the_manifest() -> None:
+def test_messages_use_the_words_of_the_manifest_and_name_the_way_out() -> None:
     decided = plan(stream(REPORT, synced=1), has(stream(), max_age=60 * 10**9))
     assert "maxAge: 1m is to be not set." in ready(decided)
+    assert f'{RECREATE_ANNOTATION}: "2"' in ready(plan(stream(RECREATE, generation=2, synced=1), MEMORY))
+    assert "immutableChange" in ready(plan(stream(generation=2, synced=1), MEMORY))
 
 
-def test_who_may_not_recreate_is_told_which_annotation_to_set() -> None:
-    around = has(stream(), storage="memory")
-    assert f'{RECREATE_ANNOTATION}: "2"' in ready(plan(stream(RECREATE, generation=2, synced=1), around))
-    assert "immutableChange" in ready(plan(stream(generation=2, synced=1), around))
-
-
-def test_a_level_that_the_servers_have_not_reached_is_named() -> None:
+def test_api_level_that_the_servers_lack_is_named() -> None:
     counter = stream(spec={"allowMessageCounter": True})
     decided = plan(counter, Surroundings(facts=Facts(api_level=0)))
     assert condition(decided, ConditionType.READY).reason is Reason.LEVEL_TOO_LOW
     assert "needs JetStream API level 2 (nats-server 2.12)" in ready(decided)
 
 
-def test_a_pause_that_is_declared_later_is_a_request_of_its_own() -> None:
-    until = "2036-01-31T12:00:00Z"
-    decided = plan(consumer(spec={"pauseUntil": until}, generation=2, synced=1), has(consumer()))
-    assert decided.action == Pause(until)
+def test_pause_is_part_of_a_creation_and_a_second_step_after_an_update() -> None:
+    paused = {"pauseUntil": UNTIL}
+    created = plan(consumer(spec=paused), GONE).action
+    assert isinstance(created, Create)
+    assert created.config["pause_until"] == UNTIL
+    assert plan(consumer(spec=paused, generation=2, synced=1), has(consumer())).action == Pause(UNTIL)
+    decided = plan(consumer(synced=1), has(consumer(), pause_until=UNTIL, max_deliver=3))
+    assert isinstance(decided.action, Update)
+    assert decided.next is Next.AT_ONCE
+    assert condition(decided, ConditionType.SYNCED).status == "False"
+    over = has(consumer(), facts={"paused": False}, pause_until="2020-01-31T12:00:00Z")
+    assert plan(consumer(synced=1), over).action is None
 
 
-def test_a_pause_that_is_declared_from_the_beginning_is_part_of_what_is_made() -> None:
-    until = "2036-01-31T12:00:00Z"
-    decided = plan(consumer(spec={"pauseUntil": until}), GONE)
-    assert isinstance(decided.action, Create)
-    assert decided.action.config["pause_until"] == until
-
-
-def test_what_is_as_declared_needs_no_judgement_of_the_servers() -> None:
+def test_object_as_declared_is_not_checked_against_the_servers_abilities() -> None:
     tripled = stream(spec={"replicas": 3})
     assert plan(tripled, Surroundings(observed=present(tripled), facts=Facts(clustered=False))).action is None
 
 
-def test_an_update_carries_the_whole_configuration() -> None:
-    decided = plan(stream(synced=1), has(stream(), max_msgs=5))
-    assert decided.action == Update(wanted(stream()))
-
-
-def test_an_update_and_a_pause_are_two_steps() -> None:
-    around = has(consumer(), pause_until="2036-01-31T12:00:00Z", max_deliver=3)
-    decided = plan(consumer(synced=1), around)
-    assert isinstance(decided.action, Update)
-    assert decided.next is Next.AT_ONCE
-    assert condition(decided, ConditionType.SYNCED).status == "False"
-
-
-def test_a_pause_that_has_run_out_is_none() -> None:
-    around = has(consumer(), facts={"paused": False}, pause_until="2020-01-31T12:00:00Z")
-    assert plan(consumer(synced=1), around).action is None
-
-
-def test_a_lower_limit_is_obeyed_and_the_loss_told() -> None:
+def test_update_sends_the_whole_configuration_and_reports_what_a_lower_limit_loses() -> None:
+    assert plan(stream(synced=1), DIFFERS).action == Update(wanted(stream()))
     lower = stream(spec={"maxBytes": "1Mi"}, generation=2, synced=1)
     decided = plan(lower, has(stream(), facts={"bytes": 2**21}))
     assert isinstance(decided.action, Update)
     assert "maxBytes" in decided.losses[0]
-
-
-def test_a_lower_limit_that_nothing_exceeds_loses_nothing() -> None:
-    lower = stream(spec={"maxBytes": "1Mi"}, generation=2, synced=1)
     assert plan(lower, has(stream(), facts={"bytes": 5})).losses == ()
 
 
-BY_INTEREST = {"retention": "Interest"}
-
-
-def test_a_stream_that_nobody_reads_is_not_emptied_by_a_change_of_its_retention() -> None:
+def test_retention_change_that_would_empty_a_stream_without_consumers_needs_the_annotation() -> None:
+    by_interest = stream(spec={"retention": "Interest"}, generation=2, synced=1)
     unread = has(stream(), facts={"messages": 7, "consumers": 0}, retention="limits")
-    decided = plan(stream(spec=BY_INTEREST, generation=2, synced=1), unread)
+    decided = plan(by_interest, unread)
     assert decided.action is None
     assert "loses 7 messages" in ready(decided)
     assert f'{RECREATE_ANNOTATION}: "2"' in ready(decided)
+    assert isinstance(plan(replace(by_interest, annotations=GENERATION_2), unread).action, Update)
+    for facts in ({"messages": 7, "consumers": 1}, {"messages": 0, "consumers": 0}):
+        assert isinstance(plan(by_interest, has(stream(), facts=facts, retention="limits")).action, Update)
 
 
-@pytest.mark.parametrize("facts", [{"messages": 7, "consumers": 1}, {"messages": 0, "consumers": 0}])
-def test_a_stream_that_is_read_or_empty_may_change_its_retention(facts: dict[str, object]) -> None:
-    around = has(stream(), facts=facts, retention="limits")
-    assert isinstance(plan(stream(spec=BY_INTEREST, generation=2, synced=1), around).action, Update)
-
-
-def test_who_says_so_may_empty_a_stream_by_a_change_of_its_retention() -> None:
-    unread = has(stream(), facts={"messages": 7, "consumers": 0}, retention="limits")
-    allowed = stream(spec=BY_INTEREST, generation=2, synced=1, annotations={RECREATE_ANNOTATION: "2"})
-    assert isinstance(plan(allowed, unread).action, Update)
-
-
-def test_what_cannot_be_done_is_tried_again_later_and_again() -> None:
+def test_failed_action_is_retried_after_a_backoff() -> None:
     decided = plan(stream(), GONE)
     after = plan_after(decided, Failure(Reason.REFUSED, "Its subjects overlap with those of stream X.", passing=False))
     assert after.action is None
@@ -411,32 +297,24 @@ def test_what_cannot_be_done_is_tried_again_later_and_again() -> None:
     assert condition(after, ConditionType.SYNCED).status == "False"
 
 
-def test_what_may_have_been_done_is_neither_in_sync_nor_out_of_it() -> None:
-    after = plan_after(plan(stream(), GONE), Failure(Reason.UNREACHABLE, "No answer.", passing=True))
-    assert condition(after, ConditionType.SYNCED).status == "Unknown"
-    assert condition(after, ConditionType.REACHABLE).status == "False"
+def test_failure_says_whether_the_object_is_in_sync_and_the_server_reachable() -> None:
+    lost = plan_after(plan(stream(), GONE), Failure(Reason.UNREACHABLE, "No answer.", passing=True))
+    assert condition(lost, ConditionType.SYNCED).status == "Unknown"
+    assert condition(lost, ConditionType.REACHABLE).status == "False"
+    refused = plan_after(plan(stream(), GONE), Failure(Reason.REFUSED, "There is no room.", passing=True))
+    assert condition(refused, ConditionType.REACHABLE).status == "True"
+    assert condition(plan(consumer(), NO_STREAM), ConditionType.REACHABLE).status == "True"
+    drifted = plan_after(plan(stream(synced=1), DIFFERS), Failure(Reason.REFUSED, "No.", passing=False))
+    assert condition(drifted, ConditionType.DRIFTED).status == "True"
 
 
-def test_a_server_that_says_no_is_reachable() -> None:
-    after = plan_after(plan(stream(), GONE), Failure(Reason.REFUSED, "There is no room.", passing=True))
-    assert condition(after, ConditionType.REACHABLE).status == "True"
-    no_stream = Surroundings(observed=Unknown(Reason.STREAM_NOT_FOUND, "There is no stream ORDERS."))
-    assert condition(plan(consumer(), no_stream), ConditionType.REACHABLE).status == "True"
-
-
-def test_drift_that_cannot_be_corrected_is_drift() -> None:
-    decided = plan(stream(synced=1), has(stream(), max_msgs=5))
-    after = plan_after(decided, Failure(Reason.REFUSED, "No.", passing=False))
-    assert condition(after, ConditionType.DRIFTED).status == "True"
-
-
-def test_a_deletion_that_fails_says_how_the_object_can_go_nevertheless() -> None:
-    after = plan_after(plan(ending(DELETE), has(stream())), Failure(Reason.REFUSED, "It is sealed.", passing=False))
+def test_failed_deletion_says_how_the_object_can_go_without_it() -> None:
+    after = plan_after(plan(ending(DELETE), ORDERS), Failure(Reason.REFUSED, "It is sealed.", passing=False))
     assert ABANDON_ANNOTATION in ready(after)
     assert after.finalizer is Finalizer.AS_IS
 
 
-def test_what_works_and_may_surprise_is_a_warning_beside_the_rest() -> None:
+def test_surprising_setting_is_a_warning_and_the_object_stays_ready() -> None:
     short_lived = stream(spec={"storage": "Memory"}, synced=1)
     decided = plan(short_lived, Surroundings(observed=present(short_lived), warnings=("Too narrow.",)))
     assert condition(decided, ConditionType.READY).status == "True"

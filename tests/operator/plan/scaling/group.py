@@ -1,7 +1,7 @@
-"""A queue group as simple as can be, to try decisions on: messages come in, workers take batches, and time goes by.
+"""A simple queue group to try scaling decisions on: messages come in, workers take batches, and time goes by.
 
-Batches cost what they cost, workers take a while to start, and a shared wall may stop more workers from doing more.
-Knows no chance: what arrives is given. Not a model of JetStream or Spark (the benchmark of scaling has one).
+Batches have costs, workers take a while to start, and a shared limit may stop more workers from doing more. Arrivals
+are given, and nothing is random. Not a model of JetStream or Spark (the benchmark of scaling has one).
 """
 
 from collections.abc import Callable, Iterator

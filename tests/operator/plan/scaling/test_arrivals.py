@@ -1,4 +1,4 @@
-"""What came in of late: sums that stay the same, however they are remembered."""
+"""Recent arrivals: sums stay the same, however they are remembered."""
 
 from itertools import pairwise
 
@@ -17,33 +17,24 @@ def remembered(*messages: float, kept: float = 100, exact: float = 10) -> Arriva
     return arrivals
 
 
-def test_the_mean_is_that_of_the_time_that_is_asked_for() -> None:
+def test_mean_is_that_of_the_given_time_and_unknown_times_count_as_zero() -> None:
     arrivals = remembered(10, 20, 30, 40)
     assert per_second(arrivals, 0, 4) == 25
     assert per_second(arrivals, 2, 4) == 35
     assert per_second(arrivals, 2.5, 3.5) == 35
-
-
-def test_of_what_is_not_known_nothing_came() -> None:
     assert per_second(remembered(10, 10), -2, 2) == 5
 
 
-def test_a_quiet_hour_is_one_thing_to_remember() -> None:
+def test_history_is_kept_in_few_parts_with_the_last_seconds_exact_and_then_forgotten() -> None:
     assert remembered(*[0] * 3600, kept=7200) == (Came(0, 3600, 0),)
-
-
-def test_a_long_time_is_remembered_in_few_parts_and_the_last_seconds_exactly() -> None:
     arrivals = remembered(*range(3600), kept=3600)
     assert len(arrivals) < 60
     assert [came.messages for came in arrivals[-10:]] == list(range(3590, 3600))
-
-
-def test_what_came_too_long_ago_is_forgotten() -> None:
     assert remembered(*[1] * 200)[0].end > 100
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=200))
-def test_nothing_is_lost_by_taking_parts_together(messages: list[int]) -> None:
+def test_joining_parts_loses_nothing(messages: list[int]) -> None:
     arrivals = remembered(*messages, kept=1000)
     assert sum(came.messages for came in arrivals) == sum(messages)
     assert per_second(arrivals, 0, len(messages)) == pytest.approx(sum(messages) / len(messages))

@@ -1,4 +1,4 @@
-"""What a step up is judged by: what its workers settle, and how long their batches take."""
+"""How a step up is judged: by what its workers settle, and how long their batches take."""
 
 from penstock_operator.plan.scaling import Memory, Observation, Reading, Work
 from penstock_operator.plan.scaling.memory import Step
@@ -10,7 +10,7 @@ ONE_ALONE = 500.0
 
 
 def after_a_minute(*, settled_per_second: float, each: float) -> Memory:
-    """Let the workers of a step from one to twenty have a backlog before them for as long as it takes."""
+    """Give the workers of a step from one to twenty a backlog for longer than a minute."""
     memory = Memory(step=Step(before=1, after=20, each=ONE_ALONE))
     for second in range(100):
         memory = judged(
@@ -29,16 +29,12 @@ def after_a_minute(*, settled_per_second: float, each: float) -> Memory:
     return memory
 
 
-def test_workers_whose_batches_take_longer_the_more_they_are_share_a_wall() -> None:
+def test_longer_batches_with_more_workers_are_a_shared_bottleneck() -> None:
     memory = after_a_minute(settled_per_second=900, each=45)
     assert memory.futile is not None
     assert memory.futile.workers == 2, "900 a second are the work of two"
 
 
-def test_batches_that_fail_are_no_wall_as_the_others_take_no_longer() -> None:
-    """More workers settle more of them, though far less than if all went well."""
-    assert after_a_minute(settled_per_second=900, each=480).futile is None
-
-
-def test_batches_that_seem_to_take_long_are_no_wall_while_as_much_is_settled() -> None:
-    assert after_a_minute(settled_per_second=9000, each=45).futile is None
+def test_failing_or_slow_looking_batches_are_no_bottleneck() -> None:
+    assert after_a_minute(settled_per_second=900, each=480).futile is None, "the others take no longer"
+    assert after_a_minute(settled_per_second=9000, each=45).futile is None, "as much is settled"

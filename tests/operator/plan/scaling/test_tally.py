@@ -1,4 +1,4 @@
-"""What workers have done, added up though each counts from its own start."""
+"""What workers have done, summed up although each counts from its own start."""
 
 from typing import Any
 
@@ -13,44 +13,39 @@ def status(batches: int, acked: int) -> dict[str, Any]:
     return {"verdicts": {"ok": batches}, "answered": {"acked": acked}, "work": work}
 
 
-def test_what_is_told_twice_counts_once() -> None:
+def heard(*reports: tuple[str, dict[str, Any]]) -> Tally:
     tally = Tally()
-    for told in (status(1, 10), status(1, 10), status(3, 30)):
-        tally.hear("w", told)
+    for worker, report in reports:
+        tally.hear(worker, report)
+    return tally
+
+
+def test_report_that_arrives_twice_counts_once() -> None:
+    tally = heard(("w", status(1, 10)), ("w", status(1, 10)), ("w", status(3, 30)))
     assert (tally.verdicts["ok"], tally.settled) == (3, 30)
 
 
-def test_workers_are_added_and_one_that_starts_anew_counts_from_nothing() -> None:
-    tally = Tally()
-    tally.hear("a", status(2, 20))
-    tally.hear("b", status(1, 10))
+def test_worker_that_restarts_counts_from_zero_also_if_only_its_numbers_show_it() -> None:
+    tally = heard(("a", status(2, 20)), ("b", status(1, 10)))
     tally.began("a")
     tally.hear("a", status(2, 5))
     assert (tally.verdicts["ok"], tally.settled) == (5, 35)
-
-
-def test_a_worker_that_counts_less_than_before_has_begun_anew() -> None:
-    tally = Tally()
-    tally.hear("a", status(7, 70))
-    tally.hear("a", status(2, 5))
+    tally = heard(("a", status(7, 70)), ("a", status(2, 5)))
     assert (tally.verdicts["ok"], tally.settled) == (9, 75)
 
 
-def test_one_that_is_forgotten_and_comes_again_counts_from_nothing() -> None:
-    tally = Tally()
-    tally.hear("a", status(2, 20))
+def test_forgotten_worker_counts_from_zero_when_it_returns() -> None:
+    tally = heard(("a", status(2, 20)))
     tally.forget(["b"])
     tally.hear("a", status(3, 30))
     assert (tally.verdicts["ok"], tally.settled) == (5, 50)
 
 
 def test_only_final_answers_count_as_settled() -> None:
-    tally = Tally()
-    tally.hear("w", {"answered": {"acked": 3, "dead-lettered": 2, "given-back": 7}})
-    assert tally.settled == 5
+    assert heard(("w", {"answered": {"acked": 3, "dead-lettered": 2, "given-back": 7}})).settled == 5
 
 
-def test_a_rate_is_the_mean_of_the_last_seconds() -> None:
+def test_rate_is_the_mean_of_the_last_seconds() -> None:
     tally = Tally()
     for second in range(21):
         tally.hear("w", status(second, 100 * second))
@@ -61,9 +56,8 @@ def test_a_rate_is_the_mean_of_the_last_seconds() -> None:
     assert tally.per_second == 0
 
 
-def test_what_was_done_long_ago_weighs_less() -> None:
-    tally = Tally()
-    tally.hear("w", status(10, 100))
+def test_old_work_weighs_less() -> None:
+    tally = heard(("w", status(10, 100)))
     assert tally.work == Work(10, 100, 1.5, 0, 0, 1.0)
     tally.tick(60.0, 60.0)
     assert 2 < tally.work.batches < 4
