@@ -1,8 +1,6 @@
-"""Who may come to a group's workers, and where they may go."""
+"""NetworkPolicies of a group: who may connect to its workers, and where they may connect to."""
 
 from typing import Any
-
-import pytest
 
 from penstock_worker.spark import kubernetes
 from tests.operator.plan.workload.workloads import CONNECTION, declared, group, made, with_master
@@ -23,54 +21,48 @@ def to_ports(*ports: int) -> Json:
     return {"ports": [{"port": port, "protocol": "TCP"} for port in ports]}
 
 
-@pytest.mark.parametrize("master", ["local[*]", "local-cluster[2,1,1024]", "sc://connect"])
-def test_workers_are_asked_for_metrics_and_nothing_else(master: str) -> None:
-    found = policy(with_master(master))
-    assert found["policyTypes"] == ["Ingress"]
-    assert found["ingress"] == [METRICS]
+def test_workers_accept_only_requests_for_metrics() -> None:
+    for master in ("local[*]", "local-cluster[2,1,1024]", "sc://connect"):
+        found = policy(with_master(master))
+        assert (found["policyTypes"], found["ingress"]) == (["Ingress"], [METRICS])
 
 
-def test_executors_that_are_pods_may_come_to_their_driver() -> None:
+def test_executors_may_connect_to_their_driver() -> None:
     came = {"from": [EXECUTORS], **to_ports(7078, 7079)}
     assert policy(with_master(K8S))["ingress"] == [METRICS, came]
     conf = {"spark.driver.port": "5000", "spark.driver.blockManager.port": "5001"}
     account = {"spec": {"serviceAccountName": "spark"}}
     chosen = policy(group(spark={"master": K8S, "conf": conf}, template=account))
     assert chosen["ingress"][1] == {"from": [EXECUTORS], **to_ports(5000, 5001)}
+    assert policy(with_master("spark://spark.spark:7077"))["ingress"] == [METRICS, {}], "from anywhere"
 
 
-def test_ports_and_label_are_those_that_the_driver_has() -> None:
+def test_driver_has_the_ports_and_label_of_the_policy() -> None:
     told = {"PENSTOCK_POD_NAME": "etl-0", "PENSTOCK_NAMESPACE": "shop", "PENSTOCK_GROUP": "etl"}
     assert (kubernetes.DRIVER_PORT, kubernetes.BLOCKS_PORT) == (7078, 7079)
     assert kubernetes.template({}, told)["metadata"]["labels"] == EXECUTORS["podSelector"]["matchLabels"]
 
 
-def test_executors_of_a_cluster_of_sparks_own_may_come_from_anywhere() -> None:
-    assert policy(with_master("spark://spark.spark:7077"))["ingress"] == [METRICS, {}]
+EGRESS: list[tuple[str, tuple[int, ...], list[Json]]] = [
+    ("local[*]", (4222,), []),
+    ("sc://connect:443,connect-2", (443, 4222, 15002), []),
+    ("sc://connect:15003/;use_ssl=true", (4222, 15003), []),
+    ("spark://spark.spark", (4222, 7077), []),
+    (K8S, (443, 4222, 6443), [{"to": [EXECUTORS]}]),
+    ("k8s://10.0.0.1:16443", (443, 4222, 6443, 16443), [{"to": [EXECUTORS]}]),
+]
 
 
-@pytest.mark.parametrize(
-    ("master", "ports", "more"),
-    [
-        ("local[*]", (4222,), []),
-        ("sc://connect:443,connect-2", (443, 4222, 15002), []),
-        ("sc://connect:15003/;use_ssl=true", (4222, 15003), []),
-        ("spark://spark.spark", (4222, 7077), []),
-        (K8S, (443, 4222, 6443), [{"to": [EXECUTORS]}]),
-        ("k8s://10.0.0.1:16443", (443, 4222, 6443, 16443), [{"to": [EXECUTORS]}]),
-    ],
-)
-def test_where_the_group_says_so_workers_go_only_where_they_must_and_may(
-    master: str, ports: tuple[int, ...], more: list[Json]
-) -> None:
-    base = with_master(master)
+def test_egress_is_limited_to_what_workers_need_and_the_group_allows() -> None:
     rule = {"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": [{"port": 9000}]}
-    spec = base.spec.model_dump(by_alias=True, mode="json", exclude_unset=True) if base.spec else {}
-    found = policy(declared("QueueGroup", "etl", {**spec, "network": {"egress": [rule]}}))
-    assert found["policyTypes"] == ["Ingress", "Egress"]
-    assert found["egress"] == [NAMES, to_ports(*ports), *more, rule]
+    for master, ports, more in EGRESS:
+        base = with_master(master)
+        spec = base.spec.model_dump(by_alias=True, mode="json", exclude_unset=True) if base.spec else {}
+        found = policy(declared("QueueGroup", "etl", {**spec, "network": {"egress": [rule]}}))
+        assert found["policyTypes"] == ["Ingress", "Egress"]
+        assert found["egress"] == [NAMES, to_ports(*ports), *more, rule]
 
 
-def test_nats_is_reached_at_the_ports_that_its_connection_names() -> None:
+def test_egress_to_nats_has_the_ports_of_its_connection() -> None:
     connection = declared("Connection", "nats", {**CONNECTION, "servers": ["nats://a:4333", "tls://b"]})
     assert policy(group(network={"egress": []}), connection)["egress"] == [NAMES, to_ports(4222, 4333)]

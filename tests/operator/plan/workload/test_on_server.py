@@ -1,11 +1,10 @@
-"""What a real API server says of what is applied: it takes it, and admits its pods where pods may do least."""
+"""A real API server accepts what is applied, and admits the pods in a restricted namespace."""
 
-import json
-from typing import Any
+import uuid
 
 import pytest
 
-from penstock_operator.plan.workload import Workload, missing_from
+from penstock_operator.plan.workload import missing_from
 from tests.operator.plan.workload.workloads import (
     CONNECTION,
     EXAMPLES,
@@ -18,9 +17,9 @@ from tests.operator.plan.workload.workloads import (
     pod_of,
     with_master,
 )
-from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.access import Access, Namespace
 
-RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
+RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 SECRETS = {
     **CONNECTION,
     "auth": {"credentialsSecretRef": {"name": "nats-user", "key": "user.creds"}},
@@ -49,29 +48,20 @@ WORKLOADS = {
         )
     ),
 }
-each_workload = pytest.mark.parametrize("found", WORKLOADS.values(), ids=WORKLOADS)
 
 
-@each_workload
-def test_the_api_server_takes_all_that_is_applied_and_then_nothing_is_missing(
-    namespace: Namespace, found: Workload
+def test_api_server_takes_each_workload_whole_and_admits_its_restricted_pods(
+    control_plane: Access, subtests: pytest.Subtests
 ) -> None:
-    for manifest in objects(found):
-        here = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace.name}}
-        assert not missing_from(applied(namespace, here), here)
-
-
-@each_workload
-def test_its_pods_are_admitted_where_pods_may_do_least(namespace: Namespace, found: Workload) -> None:
-    namespace.cluster.kubectl("label", "namespace", namespace.name, RESTRICTED)
-    pod = pod_of(found)
-    account = pod["spec"].get("serviceAccountName", "default")
-    if account != "default":
-        namespace.kubectl("create", "serviceaccount", account)
-    namespace.kubectl("create", "--dry-run=server", "--validate=strict", "--filename=-", stdin=json.dumps(pod))
-
-
-def applied(namespace: Namespace, manifest: Any) -> Any:  # noqa: ANN401 - JSON is anything
-    """Apply an object, and return what the API server keeps."""
-    how = ("--server-side", "--validate=strict", "--field-manager=penstock", "--output=json")
-    return json.loads(namespace.kubectl("apply", *how, "--filename=-", stdin=json.dumps(manifest)))
+    for name, found in WORKLOADS.items():
+        with subtests.test(name):
+            namespace = Namespace.create(control_plane, f"workload-{uuid.uuid4().hex[:10]}")
+            for manifest in objects(found):
+                here = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace.name}}
+                assert not missing_from(namespace.client.apply(here), here)
+            control_plane.client.label(f"namespace/{namespace.name}", RESTRICTED)
+            pod = pod_of(found)
+            account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+            if service_account := pod["spec"].get("serviceAccountName"):
+                namespace.client.create({**account, "metadata": {"name": service_account}})
+            namespace.client.create(pod, dry_run=True)

@@ -1,4 +1,4 @@
-"""What is applied for a queue group: what is in it, what a change of the group changes in it, and what is refused."""
+"""What is applied for a queue group: its content, what changes it, and what is refused."""
 
 import json
 from typing import Any
@@ -28,6 +28,7 @@ from tests.operator.plan.workload.workloads import (
 
 Json = dict[str, Any]
 SECRET_AUTH: Json = {**CONNECTION, "auth": {"userPasswordSecretRef": {"name": "nats.user"}}}
+KUBERNETES = "k8s://https://kubernetes.default.svc"
 IMAGE: Json = {"entrypoint": "etl:process", "image": "example/etl:1.4"}
 
 
@@ -36,15 +37,18 @@ def settings(of: Any) -> Any:  # noqa: ANN401 - a workload, and the worker's set
     return read_settings(annotations["penstock.dev/settings"])
 
 
+def mounts(of: Any, name: str) -> dict[str, str]:  # noqa: ANN401 - a workload
+    """Return the paths of a container's mounts by the names of their volumes."""
+    return {each["name"]: each["mountPath"] for each in container(of, name)["volumeMounts"]}
+
+
 # What is in it
 
 
-def test_replicas_are_nobodys_but_the_scalers() -> None:
-    assert "replicas" not in made(group()).deployment["spec"]
-
-
-def test_all_objects_are_the_groups_and_go_with_it() -> None:
-    for manifest in objects(made(group())):
+def test_objects_belong_to_their_group_and_leave_replicas_to_the_scaler() -> None:
+    found = made(group())
+    assert "replicas" not in found.deployment["spec"]
+    for manifest in objects(found):
         metadata = manifest["metadata"]
         assert (metadata["name"], metadata["namespace"]) == ("etl", "shop")
         [owner] = metadata["ownerReferences"]
@@ -53,13 +57,10 @@ def test_all_objects_are_the_groups_and_go_with_it() -> None:
         assert metadata["labels"]["penstock.dev/queue-group"] == "etl"
 
 
-def test_one_label_alone_chooses_the_pods() -> None:
+def test_pods_are_selected_by_one_label_that_is_cut_uniquely_if_too_long() -> None:
     found = made(group())
     assert found.selector == "penstock.dev/queue-group=etl"
     assert found.deployment["spec"]["selector"] == {"matchLabels": {"penstock.dev/queue-group": "etl"}}
-
-
-def test_a_name_that_is_too_long_for_a_label_is_cut_and_stays_its_own() -> None:
     names = [f"{'a' * 60}.{last}" * 2 for last in ("b", "c")]
     labels = [label_of(name) for name in names]
     assert len({*labels}) == 2
@@ -67,14 +68,19 @@ def test_a_name_that_is_too_long_for_a_label_is_cut_and_stays_its_own() -> None:
     assert made(group(names[0])).selector == f"penstock.dev/queue-group={labels[0]}"
 
 
-def test_the_settings_are_those_that_a_worker_reads() -> None:
-    told = settings(made(group(batch={"deadline": "90s"})))
+def test_worker_reads_its_settings_and_answers_the_probes_where_they_ask() -> None:
+    found = made(group(batch={"deadline": "90s"}))
+    told, engine, driver = settings(found), container(found, "engine"), container(found, "driver")
     assert (told.engine.group, told.engine.worker, told.engine.probes) == ("shop/etl", "", ":8081")
     assert (told.driver.python_path, told.socket) == (("/opt/penstock-code",), "/run/penstock/driver.sock")
     assert told.connection.servers == ("nats://nats.nats:4222",)
+    assert told.engine.probes == f":{engine['livenessProbe']['httpGet']['port']}"
+    assert told.engine.probes == f":{engine['readinessProbe']['httpGet']['port']}"
+    assert told.driver.probes == f":{driver['livenessProbe']['httpGet']['port']}"
+    assert "readinessProbe" not in driver
 
 
-def test_a_pod_is_given_the_time_of_a_batch_to_end_and_its_engine_a_little_less() -> None:
+def test_grace_period_covers_a_batch_and_the_engine_has_a_little_less() -> None:
     found = made(group(batch={"deadline": "90s"}))
     assert pod_of(found)["spec"]["terminationGracePeriodSeconds"] == 120
     assert settings(found).engine.grace_seconds == 105
@@ -83,31 +89,25 @@ def test_a_pod_is_given_the_time_of_a_batch_to_end_and_its_engine_a_little_less(
     assert settings(shorter).engine.grace_seconds == 1
 
 
-def test_secrets_of_the_connection_are_the_engines_alone() -> None:
+def test_only_the_engine_has_the_connections_secrets() -> None:
     found = made(group(), declared("Connection", "nats", SECRET_AUTH))
     [source] = named(pod_of(found)["spec"]["volumes"], "penstock-secrets")["projected"]["sources"]
     assert source["secret"] == {
         "name": "nats.user",
         "items": [{"key": "password", "path": "nats.user/password"}, {"key": "username", "path": "nats.user/username"}],
     }
-    mounts = {name: container(found, name)["volumeMounts"] for name in ("engine", "driver")}
-    assert "penstock-secrets" in [mount["name"] for mount in mounts["engine"]]
-    assert "penstock-secrets" not in [mount["name"] for mount in mounts["driver"]]
-    [mount] = [mount for mount in mounts["engine"] if mount["name"] == "penstock-secrets"]
-    assert settings(found).connection.user_file == f"{mount['mountPath']}/nats.user/username"
+    path = mounts(found, "engine")["penstock-secrets"]
+    assert "penstock-secrets" not in mounts(found, "driver")
+    assert settings(found).connection.user_file == f"{path}/nats.user/username"
 
 
-def test_the_token_for_spark_is_the_drivers_alone() -> None:
+def test_only_the_driver_has_the_tokens_for_spark_and_for_the_api_server() -> None:
     found = made(with_master("sc://connect:15002"))
-    assert "penstock-token" not in [mount["name"] for mount in container(found, "engine")["volumeMounts"]]
-    [mount] = [mount for mount in container(found, "driver")["volumeMounts"] if mount["name"] == "penstock-token"]
-    assert settings(found).driver.token_file == f"{mount['mountPath']}/spark/token"
-
-
-def test_only_a_driver_that_makes_pods_is_given_a_token_for_the_api_server() -> None:
-    found = made(with_master("k8s://https://kubernetes.default.svc"))
-    assert "penstock-api" in [mount["name"] for mount in container(found, "driver")["volumeMounts"]]
-    assert "penstock-api" not in [mount["name"] for mount in container(found, "engine")["volumeMounts"]]
+    assert "penstock-token" not in mounts(found, "engine")
+    assert settings(found).driver.token_file == f"{mounts(found, 'driver')['penstock-token']}/spark/token"
+    found = made(with_master(KUBERNETES))
+    assert "penstock-api" in mounts(found, "driver")
+    assert "penstock-api" not in mounts(found, "engine")
     assert [port["containerPort"] for port in container(found, "driver")["ports"]] == [7078, 7079]
     for other in ("local[*]", "sc://connect", "spark://spark"):
         pod = pod_of(made(with_master(other)))["spec"]
@@ -115,7 +115,7 @@ def test_only_a_driver_that_makes_pods_is_given_a_token_for_the_api_server() -> 
         assert "penstock-api" not in [volume["name"] for volume in pod["volumes"]]
 
 
-def test_the_code_is_in_a_config_map_or_in_the_image() -> None:
+def test_code_is_in_a_config_map_or_in_the_image() -> None:
     mounted = made(group())
     assert container(mounted, "driver")["image"] == "example/worker:1"
     assert named(pod_of(mounted)["spec"]["volumes"], "penstock-code")["configMap"] == {"name": "code"}
@@ -126,18 +126,14 @@ def test_the_code_is_in_a_config_map_or_in_the_image() -> None:
     assert "imagePullPolicy" not in container(built, "driver")
 
 
-def test_variables_of_the_code_are_as_a_pod_has_them() -> None:
+def test_environment_of_the_code_reaches_the_driver_and_its_executors() -> None:
     of_secret = {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
     may_miss = {"name": "MAY", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k", "optional": True}}}
     env = [{"name": "PLAIN", "value": "1"}, of_secret, may_miss]
     assert container(made(group(handler={**HANDLER, "env": env})), "driver")["env"][-3:] == env
-
-
-def test_a_driver_that_makes_pods_is_told_what_variables_these_have_and_whom_they_go_with() -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)2"}]
     account = {"spec": {"serviceAccountName": "spark"}}
-    spark = {"master": "k8s://https://kubernetes.default.svc"}
-    found = made(group(spark=spark, template=account, handler={**HANDLER, "env": env}))
+    found = made(group(spark={"master": KUBERNETES}, template=account, handler={**HANDLER, "env": env}))
     told = {each["name"]: each for each in container(found, "driver")["env"]}
     assert told["PENSTOCK_POD_UID"]["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.uid"}}
     as_the_driver_sees_it = told["PENSTOCK_EXECUTOR_ENV"]["value"].replace("$$(", "$(")
@@ -145,7 +141,7 @@ def test_a_driver_that_makes_pods_is_told_what_variables_these_have_and_whom_the
     assert "PENSTOCK_EXECUTOR_ENV" not in {each["name"] for each in container(made(group()), "driver")["env"]}
 
 
-def test_what_the_operator_was_told_is_in_all_pods() -> None:
+def test_operators_own_settings_are_in_all_pods() -> None:
     told = Equipment(worker_image="example/worker:2", pull_policy="Always", pull_secrets=("registry",))
     found = made(group(), equipment=told)
     engine = container(found, "engine")
@@ -156,48 +152,48 @@ def test_what_the_operator_was_told_is_in_all_pods() -> None:
 # What a change of the group changes
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"scaling": {"minReplicas": 3, "maxReplicas": 7, "targetDrain": "2m"}},
-        {"scaling": {"mode": "External"}, "replicas": 4},
-        {"suspend": True},
-        {"network": {"egress": []}},
-    ],
+SAME: tuple[Json, ...] = (
+    {"scaling": {"minReplicas": 3, "maxReplicas": 7, "targetDrain": "2m"}},
+    {"scaling": {"mode": "External"}, "replicas": 4},
+    {"suspend": True},
+    {"network": {"egress": []}},
 )
-def test_what_is_not_about_a_worker_starts_none_anew(change: Json) -> None:
-    assert made(group(**change)).print == made(group()).print
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"batch": {"maxMessages": 7}},
-        {"spark": {"master": "local[2]"}},
-        {"handler": IMAGE},
-        {"handler": {**HANDLER, "env": [{"name": "A", "value": "1"}]}},
-        {"retry": {"maxAttempts": 2}},
-        {"template": {"spec": {"nodeSelector": {"disk": "fast"}}}},
-        {"template": {"metadata": {"labels": {"team": "etl"}}}},
-    ],
+DIFFERENT: tuple[Json, ...] = (
+    {"batch": {"maxMessages": 7}},
+    {"spark": {"master": "local[2]"}},
+    {"handler": IMAGE},
+    {"handler": {**HANDLER, "env": [{"name": "A", "value": "1"}]}},
+    {"retry": {"maxAttempts": 2}},
+    {"template": {"spec": {"nodeSelector": {"disk": "fast"}}}},
+    {"template": {"metadata": {"labels": {"team": "etl"}}}},
 )
-def test_what_a_worker_would_do_otherwise_starts_all_anew(change: Json) -> None:
-    assert made(group(**change)).print != made(group()).print
 
 
-def test_a_change_of_the_code_starts_all_anew() -> None:
+def test_workers_are_replaced_exactly_if_a_change_concerns_them(subtests: pytest.Subtests) -> None:
+    for change in SAME:
+        with subtests.test(str(change)):
+            assert made(group(**change)).print == made(group()).print
+    for change in DIFFERENT:
+        with subtests.test(str(change)):
+            assert made(group(**change)).print != made(group()).print
+
+
+def test_changed_code_and_the_restart_annotation_replace_all_workers() -> None:
     before, after = (asked(group(), code=Code("code", code_print({"etl.py": text}, {}))) for text in ("1", "2"))
     assert not isinstance(before, Waiting)
     assert not isinstance(after, Waiting)
     assert before.print != after.print
-
-
-def test_a_new_value_of_the_annotation_starts_all_anew() -> None:
     once, twice = (declared("QueueGroup", "etl", GROUP, annotations={"penstock.dev/restart": at}) for at in "12")
     assert len({made(each).print for each in (group(), once, twice)}) == 3
 
 
-def test_an_object_that_becomes_another_says_so() -> None:
+def test_fingerprint_of_code_ignores_order() -> None:
+    one, other = ({"a": "1", "b": "2"}, json.loads('{"b": "2", "a": "1"}'))
+    assert code_print(one, {}) == code_print(other, {})
+    assert code_print({"a": "1"}, {}) != code_print({}, {"a": "1"})
+
+
+def test_only_the_object_that_changes_has_another_fingerprint() -> None:
     before, after = made(group()), made(group(network={"egress": []}))
     marks = [
         [each["metadata"]["annotations"]["penstock.dev/applied"] for each in objects(found)]
@@ -209,60 +205,43 @@ def test_an_object_that_becomes_another_says_so() -> None:
 # What is refused
 
 
-def test_code_that_is_not_there_is_waited_for() -> None:
+def test_missing_code_is_waited_for() -> None:
     found = asked(group(), code=None)
     assert isinstance(found, Waiting)
     assert found.reason is Reason.CODE_NOT_FOUND
     assert "no ConfigMap shop/code" in found.message
 
 
-def test_secrets_of_another_namespace_cannot_be_had() -> None:
+def test_secrets_of_another_namespace_are_refused() -> None:
     found = refused(group(), declared("Connection", "nats", SECRET_AUTH, "infra"))
     assert found.reason is Reason.SECRET_ELSEWHERE
     assert made(group(), declared("Connection", "nats", CONNECTION, "infra")).others
 
 
-def test_executors_as_pods_need_a_service_account() -> None:
-    found = refused(group(spark={"master": "k8s://https://kubernetes.default.svc"}))
+def test_executors_as_pods_need_a_service_account_and_settings_must_fit_into_a_pod() -> None:
+    found = refused(group(spark={"master": KUBERNETES}))
     assert found.reason is Reason.INVALID
     assert "serviceAccountName" in found.message
-
-
-@pytest.mark.parametrize(
-    ("template", "said"),
-    [
-        ({"hostNetwork": True}, "hostNetwork must not be true"),
-        ({"containers": [{"name": "driver", "securityContext": {"privileged": True}}]}, "containers[driver]"),
-        ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, "volumes[v] must not be of the type hostPath"),
-        ({"containers": [{"name": "driver", "$patch": "delete"}]}, "must keep driver"),
-        ({"initContainers": [{"name": "engine", "volumeMounts": [{"$patch": "replace"}]}]}, "must keep what"),
-        ({"initContainers": [{"name": "engine", "restartPolicy": None}]}, "must keep engine"),
-        ({"volumes": [{"name": "v", "$patch": "replace"}]}, "must keep those"),
-        ({"$retainKeys": ["containers"]}, "only $patch is taken"),
-    ],
-)
-def test_a_template_that_asks_for_too_much_is_refused_with_the_field(template: Json, said: str) -> None:
-    found = refused(group(template={"spec": template}))
-    assert found.reason is Reason.TEMPLATE_REFUSED
-    assert said in found.message
-
-
-def test_settings_that_no_pod_can_be_told_are_refused() -> None:
     conf = {f"spark.much.{number}": "x" * 4000 for number in range(60)}
     found = refused(group(spark={"conf": conf}))
     assert (found.reason, "KiB" in found.message) == (Reason.INVALID, True)
 
 
-def test_a_print_is_of_what_is_said_and_not_of_how_it_is_ordered() -> None:
-    one, other = ({"a": "1", "b": "2"}, json.loads('{"b": "2", "a": "1"}'))
-    assert code_print(one, {}) == code_print(other, {})
-    assert code_print({"a": "1"}, {}) != code_print({}, {"a": "1"})
+TOO_MUCH: tuple[tuple[Json, str], ...] = (
+    ({"hostNetwork": True}, "hostNetwork must not be true"),
+    ({"containers": [{"name": "driver", "securityContext": {"privileged": True}}]}, "containers[driver]"),
+    ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, "volumes[v] must not be of the type hostPath"),
+    ({"containers": [{"name": "driver", "$patch": "delete"}]}, "must keep driver"),
+    ({"initContainers": [{"name": "engine", "volumeMounts": [{"$patch": "replace"}]}]}, "must keep what"),
+    ({"initContainers": [{"name": "engine", "restartPolicy": None}]}, "must keep engine"),
+    ({"volumes": [{"name": "v", "$patch": "replace"}]}, "must keep those"),
+    ({"$retainKeys": ["containers"]}, "only $patch is taken"),
+)
 
 
-def test_probes_ask_where_the_two_are_told_to_answer() -> None:
-    found = made(group())
-    told, engine, driver = settings(found), container(found, "engine"), container(found, "driver")
-    assert told.engine.probes == f":{engine['livenessProbe']['httpGet']['port']}"
-    assert told.engine.probes == f":{engine['readinessProbe']['httpGet']['port']}"
-    assert told.driver.probes == f":{driver['livenessProbe']['httpGet']['port']}"
-    assert "readinessProbe" not in driver
+def test_template_that_asks_for_too_much_is_refused_with_the_field(subtests: pytest.Subtests) -> None:
+    for template, said in TOO_MUCH:
+        with subtests.test(said):
+            found = refused(group(template={"spec": template}))
+            assert found.reason is Reason.TEMPLATE_REFUSED
+            assert said in found.message

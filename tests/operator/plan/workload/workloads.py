@@ -1,6 +1,5 @@
 """Workloads of groups, in the words of the tests that are about them."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +110,6 @@ def with_master(master: str) -> Declared:
 
 def objects(found: Workload) -> list[Manifest]:
     return [found.deployment, *found.others]
-
-
-def without(mapping: Mapping[str, Any], *names: str) -> Json:
-    return {name: value for name, value in mapping.items() if name not in names}
 
 
 def _place(of: Declared, connection: Declared) -> GroupPlace:
