@@ -1,4 +1,4 @@
-"""Pods of real failures, and pods as tests make them up."""
+"""Pods of real failures, and pods that tests make up."""
 
 import json
 from pathlib import Path
@@ -31,19 +31,11 @@ def pod(name: str, **about: Any) -> WorkerPod:  # noqa: ANN401 - any field
 
 
 def pending(name: str, **about: Any) -> WorkerPod:  # noqa: ANN401 - any field
-    """Return a pod that has only just been made."""
+    """Return a pod that has only just been created."""
     return pod(name, **{"phase": "Pending", "node": "", "is_ready": False, "containers": (), **about})
 
 
 def says(*, held: int = 0, ready: bool = True, retiring: bool = False, **more: object) -> Json:
-    """Return what a worker says of itself."""
-    holds = ["retiring"] if retiring else []
-    batches = [{"id": "b"}] if held else []
-    return {
-        "ready": ready,
-        "sentence": "Ready.",
-        "why": "",
-        "holds": holds,
-        "heldMessages": held,
-        "batches": batches,
-    } | more
+    """Return what a worker reports of itself."""
+    state: Json = {"ready": ready, "sentence": "Ready.", "why": "", "holds": ["retiring"] if retiring else []}
+    return state | {"heldMessages": held, "batches": [{"id": "b"}] if held else []} | more

@@ -1,4 +1,4 @@
-"""What ails a worker's pod, told from pods of real failures."""
+"""Problems of a worker's pod, recognised in pods of real failures."""
 
 import pytest
 
@@ -50,50 +50,13 @@ AILING = {
     "driver-runs-again-after-two-ends": (Reason.CRASHING, "The driver", ""),
     "evicted": (Reason.CRASHING, "Evicted", 'volume "penstock-work" exceeds the limit'),
 }
-
-
-def test_there_is_a_case_for_each_pod() -> None:
-    assert WELL | AILING.keys() == PODS.keys()
-
-
-@pytest.mark.parametrize("name", sorted(WELL))
-def test_a_pod_that_works_or_is_on_its_way_is_not_ailing(name: str) -> None:
-    assert ailment_of(real_pod(name)) is None
-
-
-@pytest.mark.parametrize("name", AILING)
-def test_what_ails_a_pod_is_told_with_a_reason_and_what_helps(name: str) -> None:
-    reason, *said = AILING[name]
-    ailment = ailment_of(real_pod(name))
-    assert ailment is not None
-    assert ailment.reason is reason
-    assert all(each in ailment.message for each in said), ailment.message
-    assert real_pod(name).name not in ailment.message, "it would be another sentence for each pod"
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("image-is-not-there", "image-is-not-there-and-the-kubelet-waits"),
-        ("code-failed", "code-failed-right-now"),
-        ("driver-crashes", "driver-crashed-right-now"),
-        ("driver-cannot-be-started", "driver-cannot-be-started-and-the-kubelet-waits"),
-        ("driver-does-not-answer-its-probe", "driver-runs-again-after-two-ends"),
-    ],
+SAME_PROBLEM = (
+    ("image-is-not-there", "image-is-not-there-and-the-kubelet-waits"),
+    ("code-failed", "code-failed-right-now"),
+    ("driver-crashes", "driver-crashed-right-now"),
+    ("driver-cannot-be-started", "driver-cannot-be-started-and-the-kubelet-waits"),
+    ("driver-does-not-answer-its-probe", "driver-runs-again-after-two-ends"),
 )
-def test_the_sentence_stays_from_one_try_to_the_next(one: str, other: str) -> None:
-    assert ailment_of(real_pod(one)) == ailment_of(real_pod(other))
-
-
-def test_a_pod_says_where_it_stands() -> None:
-    ready, deleted, unscheduled = (real_pod(name) for name in ("ready", "being-deleted", "too-large-for-any-node"))
-    assert (ready.is_ready, ready.has_engine, ready.is_there, ready.node) == (True, True, True, "node")
-    assert len(ready.revision) == 16
-    assert (deleted.deleting, deleted.is_there) == (True, False)
-    assert (unscheduled.has_engine, unscheduled.node, unscheduled.phase) == (False, "", "Pending")
-    assert not real_pod("evicted").is_there
-
-
 REFUSALS = {
     "quota-is-used-up": "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1",
     "service-account-is-not-there": 'serviceaccount "absent" not found',
@@ -104,15 +67,44 @@ REFUSALS = {
 }
 
 
-def test_there_is_a_case_for_each_deployment() -> None:
+def test_each_recorded_pod_and_deployment_has_a_case() -> None:
+    assert WELL | AILING.keys() == PODS.keys()
     assert REFUSALS.keys() == DEPLOYMENTS.keys()
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_a_deployment_says_why_its_pods_cannot_be_made(name: str) -> None:
-    found = read_deployment(real_deployment(name))
-    assert REFUSALS[name] in found.refused
-    assert bool(found.refused) == bool(REFUSALS[name])
-    assert "forbidden" not in found.refused
-    assert found.is_seen
-    assert len(found.revision) == 16
+def test_problem_of_a_pod_has_a_reason_and_a_remedy(subtests: pytest.Subtests) -> None:
+    for name in WELL:
+        with subtests.test(name):
+            assert ailment_of(real_pod(name)) is None
+    for name, (reason, *said) in AILING.items():
+        with subtests.test(name):
+            ailment = ailment_of(real_pod(name))
+            assert ailment is not None
+            assert ailment.reason is reason
+            assert all(each in ailment.message for each in said), ailment.message
+            assert real_pod(name).name not in ailment.message, "it would be another sentence for each pod"
+
+
+def test_message_stays_the_same_from_one_attempt_to_the_next() -> None:
+    for one, other in SAME_PROBLEM:
+        assert ailment_of(real_pod(one)) == ailment_of(real_pod(other))
+
+
+def test_state_of_a_pod_is_read() -> None:
+    ready, deleted, unscheduled = (real_pod(name) for name in ("ready", "being-deleted", "too-large-for-any-node"))
+    assert (ready.is_ready, ready.has_engine, ready.is_there, ready.node) == (True, True, True, "node")
+    assert len(ready.revision) == 16
+    assert (deleted.deleting, deleted.is_there) == (True, False)
+    assert (unscheduled.has_engine, unscheduled.node, unscheduled.phase) == (False, "", "Pending")
+    assert not real_pod("evicted").is_there
+
+
+def test_deployment_says_why_its_pods_cannot_be_made(subtests: pytest.Subtests) -> None:
+    for name, refusal in REFUSALS.items():
+        with subtests.test(name):
+            found = read_deployment(real_deployment(name))
+            assert refusal in found.refused
+            assert bool(found.refused) == bool(refusal)
+            assert "forbidden" not in found.refused
+            assert found.is_seen
+            assert len(found.revision) == 16

@@ -1,4 +1,4 @@
-"""Fewer workers: who is told to retire, who is marked, and how far replicas fall. Nobody goes who holds messages."""
+"""Scaling down: which workers retire, which are marked, and how far replicas fall. No worker goes with messages."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,122 +10,79 @@ from hypothesis import strategies as some
 from penstock_operator.plan.fleet import FIRST_TO_GO, Moves, WorkerPod, shrink
 from tests.operator.plan.fleet.fleets import NEW, OLD, RUNS, pending, pod, says
 
+Json = dict[str, Any]
 MARK = {"deletion_cost": FIRST_TO_GO}
 A, B, C = pod("a"), pod("b"), pod("c")
 """From the oldest to the youngest."""
+MARKED_A, MARKED_B = pod("a", **MARK), pod("b", **MARK)
+IDLE, BUSY, RETIRED, RETIRING = says(), says(held=5), says(retiring=True), says(held=5, retiring=True)
+
+Row = tuple[int, int, list[WorkerPod], dict[str, Json], Moves]
+"""Replicas, workers wanted, pods, reports of workers, and the moves."""
+CASES: dict[str, Row] = {
+    "more: at once, and retiring ones stay": (
+        *(2, 5, [A, MARKED_B], {"a": RETIRED, "b": IDLE}),
+        Moves(recall=("a",), unmark=("b",), replicas=5),
+    ),
+    "as many as there are": (2, 2, [A, B], {"a": BUSY, "b": IDLE}, Moves()),
+    "an idle worker retires": (2, 1, [A, B], {"a": IDLE, "b": BUSY}, Moves(retire=("a",))),
+    "then it is marked": (2, 1, [A, B], {"a": RETIRED, "b": BUSY}, Moves(mark=("a",))),
+    "then it goes": (2, 1, [MARKED_A, B], {"a": RETIRED, "b": BUSY}, Moves(replicas=1)),
+    "all are busy: the youngest retires": (3, 2, [A, B, C], dict.fromkeys("abc", BUSY), Moves(retire=("c",))),
+    "a retiring worker finishes": (3, 2, [A, B, C], {"a": BUSY, "b": BUSY, "c": RETIRING}, Moves()),
+    "a retiring worker goes before idle ones": (3, 2, [A, B, C], {"a": RETIRING, "b": IDLE, "c": IDLE}, Moves()),
+    "a pod that has not started is marked at once": (2, 1, [A, pending("b")], {"a": BUSY}, Moves(mark=("b",))),
+    "a marked pod that has not started goes": (2, 1, [A, pending("b", **MARK)], {"a": BUSY}, Moves(replicas=1)),
+    "pods that were never made need not go": (5, 3, [A, B], {"a": BUSY, "b": BUSY}, Moves(replicas=3)),
+    "pods that were never made go first": (*(5, 1, [A, B], {"a": BUSY, "b": BUSY}), Moves(retire=("b",), replicas=2)),
+    "to none, without an answer": (1, 0, [A], {}, Moves(replicas=0)),
+    "a lame worker without an answer retires": (
+        *(2, 1, [A, pod("b", is_ready=False)], {"a": IDLE}),
+        Moves(retire=("b",)),
+    ),
+    "an idle worker goes before one without an answer": (2, 1, [A, B], {"a": IDLE}, Moves(retire=("a",))),
+    "the controller would take a lame worker first, whatever it holds": (
+        *(2, 1, [pod("a", is_ready=False), MARKED_B], {"a": says(held=5, ready=False), "b": RETIRED}),
+        Moves(recall=("b",), unmark=("b",), retire=("a",)),
+    ),
+    "to none all go, and finish while they end": (3, 0, [A, B, C], {"a": BUSY}, Moves(replicas=0)),
+    "none to none": (0, 0, [], {}, Moves()),
+    "deleted and failed pods do not count": (
+        *(1, 1, [A, pod("b", deleting=True), pod("c", phase="Failed")], {"a": BUSY}),
+        Moves(),
+    ),
+    "a foreign deletion cost never goes before ours": (
+        *(2, 1, [pod("a", deletion_cost=-1000), MARKED_B], {"a": BUSY, "b": RETIRED}),
+        Moves(replicas=1),
+    ),
+}
 
 
-def test_more_are_asked_for_at_once_and_who_was_to_go_stays() -> None:
-    marked = pod("b", **MARK)
-    moves = shrink(2, 5, [A, marked], {"a": says(retiring=True), "b": says()})
-    assert moves == Moves(recall=("a",), unmark=("b",), replicas=5)
+def test_moves_of_a_fleet_that_shrinks(subtests: pytest.Subtests) -> None:
+    for name, (replicas, wanted, pods, told, moves) in CASES.items():
+        with subtests.test(name):
+            assert shrink(replicas, wanted, pods, told) == moves
 
 
-def test_as_many_as_there_are_changes_nothing() -> None:
-    assert shrink(2, 2, [A, B], {"a": says(held=3), "b": says()}) == Moves()
+def test_workers_that_retire_without_need_are_recalled() -> None:
+    assert shrink(3, 2, [A, B, C], dict.fromkeys("abc", RETIRED)).recall == ("b", "a")
 
 
-def test_an_idle_worker_goes_in_three_looks() -> None:
-    idle, busy = says(), says(held=5)
-    assert shrink(2, 1, [A, B], {"a": idle, "b": busy}) == Moves(retire=("a",))
-    retired = {"a": says(retiring=True), "b": busy}
-    assert shrink(2, 1, [A, B], retired) == Moves(mark=("a",))
-    assert shrink(2, 1, [pod("a", **MARK), B], retired) == Moves(replicas=1)
+def test_marked_worker_with_messages_keeps_all_that_could_go_in_its_place() -> None:
+    told = {"a": RETIRED, "b": RETIRING, "c": IDLE}
+    assert shrink(3, 2, [MARKED_A, MARKED_B, C], told).replicas is None
 
 
-def test_marks_stay_while_the_controller_has_not_yet_deleted_the_surplus() -> None:
-    """Without its mark the idle worker would be as likely to be deleted as the busy one."""
-    told = {"a": says(held=5), "b": says(retiring=True)}
-    pods = [A, pod("b", **MARK)]
-    assert shrink(1, 1, pods, told) == Moves()
-    assert shrink(1, 1, pods, {"a": says(held=5)}) == Moves(retire=("b",))
-    assert shrink(1, 2, pods, told) == Moves(replicas=2)
-    assert shrink(2, 2, pods, told) == Moves(recall=("b",), unmark=("b",))
-
-
-def test_marks_stay_while_some_of_the_surplus_is_deleted_and_some_is_wanted_again() -> None:
-    told = {"a": says(held=5), "b": says(retiring=True), "c": says(retiring=True)}
-    pods = [A, pod("b", **MARK), pod("c", **MARK)]
-    assert shrink(1, 2, pods, told) == Moves(replicas=2)
-    assert shrink(2, 2, pods, told) == Moves()
-    assert shrink(2, 2, pods[:2], told) == Moves(recall=("b",), unmark=("b",))
-
-
-def test_of_busy_workers_the_youngest_retires_and_is_waited_for() -> None:
-    busy = {name: says(held=5) for name in "abc"}
-    assert shrink(3, 2, [A, B, C], busy) == Moves(retire=("c",))
-    busy["c"] = says(held=5, retiring=True)
-    assert shrink(3, 2, [A, B, C], busy) == Moves()
-
-
-def test_who_retires_already_goes_before_who_is_idle() -> None:
-    told = {"a": says(held=5, retiring=True), "b": says(), "c": says()}
-    assert shrink(3, 2, [A, B, C], told) == Moves()
-
-
-def test_who_retires_without_need_is_called_back() -> None:
-    told = {name: says(retiring=True) for name in "abc"}
-    assert shrink(3, 2, [A, B, C], told).recall == ("b", "a")
-
-
-def test_a_pod_that_has_not_started_goes_without_a_word() -> None:
-    told = {"a": says(held=5)}
-    assert shrink(2, 1, [A, pending("b")], told) == Moves(mark=("b",))
-    assert shrink(2, 1, [A, pending("b", **MARK)], told) == Moves(replicas=1)
-
-
-def test_pods_that_were_never_made_need_not_go() -> None:
-    assert shrink(5, 3, [A, B], {"a": says(held=1), "b": says(held=1)}) == Moves(replicas=3)
-    assert shrink(5, 1, [A, B], {"a": says(held=1), "b": says(held=1)}) == Moves(retire=("b",), replicas=2)
-
-
-def test_a_worker_that_does_not_answer_may_hold_anything() -> None:
-    assert shrink(1, 0, [A], {}) == Moves(replicas=0)
-    assert shrink(2, 1, [A, pod("b", is_ready=False)], {"a": says()}) == Moves(retire=("b",))
-
-
-def test_an_idle_worker_goes_before_one_that_does_not_answer() -> None:
-    assert shrink(2, 1, [A, B], {"a": says()}) == Moves(retire=("a",))
-
-
-def test_one_that_is_marked_and_holds_messages_keeps_all_that_could_go_in_its_place() -> None:
-    told = {"a": says(retiring=True), "b": says(held=1, retiring=True), "c": says()}
-    assert shrink(3, 2, [pod("a", **MARK), pod("b", **MARK), C], told).replicas is None
-
-
-def test_one_that_the_controller_would_take_first_is_retired_whatever_it_holds() -> None:
-    lame = pod("a", is_ready=False)
-    told = {"a": says(held=5, ready=False), "b": says(retiring=True)}
-    moves = shrink(2, 1, [lame, pod("b", **MARK)], told)
-    assert moves == Moves(recall=("b",), unmark=("b",), retire=("a",))
-
-
-def test_a_worker_whose_time_is_up_goes_with_what_it_holds() -> None:
-    told = {"a": says(held=1), "b": says(held=5, retiring=True)}
+def test_late_worker_goes_with_its_messages() -> None:
+    told = {"a": BUSY, "b": RETIRING}
     assert shrink(2, 1, [A, B], told, late={"b"}) == Moves(mark=("b",))
-    assert shrink(2, 1, [A, pod("b", **MARK)], told, late={"b"}) == Moves(replicas=1)
+    assert shrink(2, 1, [A, MARKED_B], told, late={"b"}) == Moves(replicas=1)
 
 
-def test_to_none_all_go_and_finish_while_they_end() -> None:
-    assert shrink(3, 0, [A, B, C], {"a": says(held=5)}) == Moves(replicas=0)
-    assert shrink(0, 0, [], {}) == Moves()
-
-
-@pytest.mark.parametrize(("wanted", "replicas"), [(1, None), (2, None), (3, 3), (0, 0)])
-def test_while_a_revision_gives_way_to_another_there_are_only_more_or_none(wanted: int, replicas: int | None) -> None:
+def test_rollout_allows_only_more_workers_or_none() -> None:
     pods = [pod("a", revision=OLD), pod("b")]
-    assert shrink(2, wanted, pods, {"a": says(), "b": says()}, revision=NEW).replicas == replicas
-
-
-def test_what_is_deleted_or_over_is_not_counted() -> None:
-    pods = [A, pod("b", deleting=True), pod("c", phase="Failed")]
-    assert shrink(1, 1, pods, {"a": says(held=1)}) == Moves()
-
-
-def test_nobody_else_can_have_a_mark_that_goes_before_ours() -> None:
-    told = {"a": says(held=5), "b": says(retiring=True)}
-    moves = shrink(2, 1, [pod("a", deletion_cost=-1000), pod("b", **MARK)], told)
-    assert moves == Moves(replicas=1)
+    for wanted, replicas in ((1, None), (2, None), (3, 3), (0, 0)):
+        assert shrink(2, wanted, pods, {"a": IDLE, "b": IDLE}, revision=NEW).replicas == replicas
 
 
 @dataclass(slots=True)
@@ -148,7 +105,7 @@ class World:
         }
 
     def look(self, draw: "Draw") -> None:
-        """Look, decide, and do it; orders may get lost."""
+        """Decide, and carry it out; orders may get lost."""
         moves = shrink(
             self.asked, self.wanted, list(self.pods.values()), self.statuses(draw.some_of(self.pods)), late=self.late
         )
@@ -160,9 +117,10 @@ class World:
         if moves.replicas is not None:
             assert moves.replicas >= min(self.wanted, self.asked)
             self.asked = moves.replicas
+            self.control(draw)
 
     def control(self, draw: "Draw") -> None:
-        """Make or delete pods as the controller of a ReplicaSet would; where it weighs more than is known, any goes."""
+        """Make or delete pods like a ReplicaSet controller; any pod where it weighs more than is known."""
         while len(self.pods) < self.asked:
             self.made += 1
             name = f"p{self.made:04}"
@@ -213,20 +171,17 @@ class Draw:
 
 
 @given(data=some.data())
-def test_no_step_takes_away_a_worker_that_holds_messages_and_in_the_end_there_are_as_many_as_wanted(data: Any) -> None:  # noqa: ANN401 - hypothesis'
+def test_no_step_removes_a_worker_with_messages_and_the_wanted_number_is_reached(data: Any) -> None:  # noqa: ANN401 - hypothesis'
     draw = Draw(data)
     world = World(asked=data.draw(some.integers(1, 6)), wanted=1)
     world.control(draw)
     for _ in range(data.draw(some.integers(0, 12))):
         world.wanted = data.draw(some.integers(1, 6))
         world.live(draw)
-        for _ in range(data.draw(some.integers(1, 5))):  # the controller may be slower than the next look
-            world.look(draw)
-        world.control(draw)
+        world.look(draw)
     world.calm_down()
-    for _ in range(4):  # called back or told to retire, marked, fewer; and pods that came meanwhile
+    for _ in range(4):  # recalled or retired, marked, fewer; and pods that came in between
         world.look(Draw())
-        world.control(Draw())
         world.calm_down()
     assert (len(world.pods), world.asked) == (world.wanted, world.wanted)
     assert not any(each.deletion_cost for each in world.pods.values())
@@ -234,7 +189,7 @@ def test_no_step_takes_away_a_worker_that_holds_messages_and_in_the_end_there_ar
 
 
 @given(data=some.data())
-def test_when_their_time_is_up_workers_go_that_never_let_go(data: Any) -> None:  # noqa: ANN401 - hypothesis'
+def test_stuck_workers_go_when_they_are_late(data: Any) -> None:  # noqa: ANN401 - hypothesis'
     world = World(asked=data.draw(some.integers(2, 6)), wanted=1)
     world.control(Draw())
     for name, each in world.pods.items():
@@ -243,6 +198,5 @@ def test_when_their_time_is_up_workers_go_that_never_let_go(data: Any) -> None: 
         world.held[name] = 1
     for _ in range(3):
         world.look(Draw())
-        world.control(Draw())
         world.late = set(world.retiring)
     assert len(world.pods) == world.wanted

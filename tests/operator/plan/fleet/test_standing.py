@@ -1,11 +1,10 @@
-"""What is said of a queue group: each case as a table row, and what may never be said."""
+"""The conditions, facts and events of a queue group: each case as a table row, and invariants for any case."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as some
 
 from penstock_operator.plan.decision import ConditionType
@@ -61,7 +60,7 @@ def said(of: Standing, kind: ConditionType = READY) -> tuple[str, str, str]:
 
 
 def told_before(of: Declared, by: Standing) -> Declared:
-    """Have what was said be written in the status."""
+    """Return the object with this status."""
     conditions = [
         {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
         for each in by.verdicts
@@ -72,6 +71,12 @@ def told_before(of: Declared, by: Standing) -> Declared:
 SPARK = says(ready=False, why="spark", sentence="The driver is not ready. Connection refused: spark.spark:7077.")
 BROKEN = says(ready=False, holds=["circuit"], sentence="Batches failed one after the other. The last one: no lake.")
 A, B = pod("a"), pod("b")
+CUSTOM = group(scaling={"mode": "External"}, replicas=2)
+SUSPENDED = group(suspend=True)
+NO_IMAGE, TOO_LARGE = ailing("b", "image-is-not-there"), ailing("b", "too-large-for-any-node")
+QUOTA = real_deployment("quota-is-used-up")
+OLD_A = pod("a", revision=OLD)
+CODE_GONE = Waiting(Reason.CODE_NOT_FOUND, "There is no ConfigMap.")
 CASES: dict[str, tuple[Situation, str, Reason, str]] = {
     "all work": (situation([A, B], {"a": says(), "b": says()}), "True", Reason.WORKING, "2 workers can work."),
     "Kubernetes alone says that they work": (situation([A, B]), "True", Reason.WORKING, "2 workers can work."),
@@ -80,150 +85,103 @@ CASES: dict[str, tuple[Situation, str, Reason, str]] = {
     "one starts, of one": (situation([pending("a")]), "False", Reason.STARTING, "1 worker starts."),
     "none is made yet": (situation(), "False", Reason.STARTING, "being made"),
     "nothing to do": (situation(decision=NONE, desired=0), "True", Reason.SCALED_TO_ZERO, "nothing to do"),
-    "nobody knows whether there is anything to do": (
-        situation(decision=UNKNOWN, desired=0, pending=None),
-        "False",
-        Reason.UNREACHABLE,
+    "unknown backlog": (
+        *(situation(decision=UNKNOWN, desired=0, pending=None), "False", Reason.UNREACHABLE),
         "Nobody can say",
     ),
-    "nobody is to work": (
+    "no replicas wanted": (
         situation(of=group(scaling={"mode": "External"}, replicas=0), decision=None, desired=0),
-        "True",
-        Reason.SCALED_TO_ZERO,
-        "spec.replicas is 0.",
+        *("True", Reason.SCALED_TO_ZERO, "spec.replicas is 0."),
     ),
-    "suspended": (situation(of=group(suspend=True), desired=0), "False", Reason.SUSPENDED, "nothing is pulled."),
+    "suspended": (situation(of=SUSPENDED, desired=0), "False", Reason.SUSPENDED, "nothing is pulled."),
     "suspended, and some end": (
-        situation([A], of=group(suspend=True), desired=0),
-        "False",
-        Reason.SUSPENDED,
+        *(situation([A], of=SUSPENDED, desired=0), "False", Reason.SUSPENDED),
         "1 worker finishes what it holds.",
     ),
-    "an obstacle": (
-        situation(obstacle=Waiting(Reason.CODE_NOT_FOUND, "There is no ConfigMap.")),
-        "False",
-        Reason.CODE_NOT_FOUND,
-        "There is no ConfigMap.",
-    ),
+    "an obstacle": (situation(obstacle=CODE_GONE), "False", Reason.CODE_NOT_FOUND, "There is no ConfigMap."),
     "paused": (situation(obstacle=Waiting(Reason.PAUSED, "Paused.")), "Unknown", Reason.PAUSED, "Paused."),
-    "a spec that nobody understands": (
+    "an invalid spec": (
         situation(of=replace(group(), spec=None, fault="It is wrong.")),
-        "False",
-        Reason.INVALID,
-        "It is wrong.",
+        *("False", Reason.INVALID, "It is wrong."),
     ),
-    "an image that is not there": (
-        situation([ailing("a", "image-is-not-there")]),
-        "False",
-        Reason.IMAGE_NOT_PULLED,
-        "A node cannot get the image",
-    ),
+    "a missing image": (situation([NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED, "A node cannot get the image"),
     "two of three without an image": (
-        situation([ailing("a", "image-is-not-there"), ailing("b", "image-is-not-there"), pending("c")]),
-        "False",
-        Reason.IMAGE_NOT_PULLED,
-        "2 of 3 workers: A node cannot get the image",
+        situation([ailing("a", "image-is-not-there"), NO_IMAGE, pending("c")]),
+        *("False", Reason.IMAGE_NOT_PULLED, "2 of 3 workers: A node cannot get the image"),
     ),
     "one of several that is too large": (
-        situation([A, ailing("b", "too-large-for-any-node")]),
-        "True",
-        Reason.WORKING,
+        *(situation([A, TOO_LARGE]), "True", Reason.WORKING),
         "1 of 2 workers can work. 1 cannot (Unschedulable): No node takes it",
     ),
     "the worst of several": (
-        situation([ailing("a", "too-large-for-any-node"), ailing("b", "driver-out-of-memory")]),
-        "False",
-        Reason.CRASHING,
-        "1 of 2 workers: The driver needs more memory",
+        situation([ailing("a", "driver-out-of-memory"), TOO_LARGE]),
+        *("False", Reason.CRASHING, "1 of 2 workers: The driver needs more memory"),
     ),
     "code that fails": (situation([ailing("a", "code-failed"), B]), "False", Reason.CODE_FAILED, "`amout`"),
     "a quota": (
-        situation(deployment=real_deployment("quota-is-used-up"), revision=NEW),
-        "False",
-        Reason.PODS_REFUSED,
+        *(situation(deployment=QUOTA, revision=NEW), "False", Reason.PODS_REFUSED),
         "The API server makes no more pods: exceeded quota",
     ),
     "a quota for some": (
-        situation([A], deployment=real_deployment("quota-is-used-up"), revision=NEW),
-        "True",
-        Reason.WORKING,
+        *(situation([A], deployment=QUOTA, revision=NEW), "True", Reason.WORKING),
         "2 cannot (PodsRefused): The API server makes no more pods",
     ),
     "a Spark that refuses": (
-        situation([pod("a", is_ready=False)], {"a": SPARK}),
-        "False",
-        Reason.SPARK_FAILED,
+        *(situation([pod("a", is_ready=False)], {"a": SPARK}), "False", Reason.SPARK_FAILED),
         "Connection refused: spark.spark:7077.",
     ),
     "a circuit that is open": (situation([A], {"a": BROKEN}), "False", Reason.CIRCUIT_OPEN, "The last one: no lake."),
     "a new revision among the old": (
-        situation([pod("a", revision=OLD), B]),
-        "True",
-        Reason.ROLLING_OUT,
+        *(situation([OLD_A, B]), "True", Reason.ROLLING_OUT),
         "1 worker can work. 1 worker of a revision before is still there.",
     ),
     "a new revision that starts": (
-        situation([pod("a", revision=OLD), pending("b")]),
-        "False",
-        Reason.ROLLING_OUT,
+        *(situation([OLD_A, pending("b")]), "False", Reason.ROLLING_OUT),
         "Workers of the new revision start. 1 worker is of one before.",
     ),
     "a new revision that cannot start": (
-        situation([pod("a", revision=OLD), ailing("b", "image-is-not-there")]),
-        "False",
-        Reason.IMAGE_NOT_PULLED,
+        *(situation([OLD_A, NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED),
         "1 worker of a revision before can work.",
     ),
-    "what ends does not count": (
+    "deleted and failed pods do not count": (
         situation([A, pod("b", deleting=True), pod("c", phase="Failed")]),
-        "True",
-        Reason.WORKING,
-        "1 worker can work.",
+        *("True", Reason.WORKING, "1 worker can work."),
     ),
 }
+OTHERS: list[tuple[ConditionType, Situation, str, Reason | None, str]] = [
+    (AVAILABLE, situation([A]), "True", Reason.WORKING, ""),
+    (AVAILABLE, situation([OLD_A, NO_IMAGE]), "True", Reason.WORKING, ""),
+    (AVAILABLE, situation([A], obstacle=Waiting(Reason.TEMPLATE_REFUSED, "Too much.")), "True", Reason.WORKING, ""),
+    (AVAILABLE, situation(decision=NONE, desired=0), "True", Reason.SCALED_TO_ZERO, ""),
+    (AVAILABLE, situation([NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED, ""),
+    (AVAILABLE, situation(of=SUSPENDED, desired=0), "False", Reason.SUSPENDED, ""),
+    (SCALING, situation([A]), "True", Reason.BACKLOG, ""),
+    (SCALING, situation(decision=UNKNOWN), "False", Reason.BACKLOG_UNKNOWN, ""),
+    (SCALING, situation(decision=None, desired=None), "Unknown", Reason.STARTING, ""),
+    (SCALING, situation(of=CUSTOM, decision=None), "False", Reason.EXTERNAL, ""),
+    (SCALING, situation(of=SUSPENDED), "False", Reason.SUSPENDED, ""),
+    (CIRCUIT, situation([A, B], {"a": BROKEN, "b": says()}), "True", None, "1 of 2 workers: Batches failed"),
+    (CIRCUIT, situation([A], {"a": says()}), "False", None, "No worker waits"),
+    (CIRCUIT, situation([A]), "Unknown", None, "No worker has said"),
+    (CIRCUIT, situation(), "False", None, "No worker waits"),
+]
 
 
-@pytest.mark.parametrize(("of", "status", "reason", "sentence"), CASES.values(), ids=CASES)
-def test_ready_is_what_matters_most(of: Situation, status: str, reason: Reason, sentence: str) -> None:
-    found = said(standing(of))
-    assert found[:2] == (status, reason)
-    assert sentence in found[2], found[2]
+def test_each_condition_follows_the_situation(subtests: pytest.Subtests) -> None:
+    rows = [(name, READY, *row) for name, row in CASES.items()] + [("", *other) for other in OTHERS]
+    for number, (name, kind, of, status, reason, sentence) in enumerate(rows):
+        with subtests.test(f"{number} {kind} {name or reason or sentence}"):
+            found = said(standing(of), kind)
+            assert found[0] == status
+            assert reason is None or found[1] == reason
+            assert sentence in found[2], found[2]
 
 
-@pytest.mark.parametrize(
-    ("of", "status", "reason"),
-    [
-        (situation([A]), "True", Reason.WORKING),
-        (situation([pod("a", revision=OLD), ailing("b", "image-is-not-there")]), "True", Reason.WORKING),
-        (situation([A], obstacle=Waiting(Reason.TEMPLATE_REFUSED, "Too much.")), "True", Reason.WORKING),
-        (situation(decision=NONE, desired=0), "True", Reason.SCALED_TO_ZERO),
-        (situation([ailing("b", "image-is-not-there")]), "False", Reason.IMAGE_NOT_PULLED),
-        (situation(of=group(suspend=True), desired=0), "False", Reason.SUSPENDED),
-    ],
-)
-def test_available_is_true_if_any_worker_works_or_none_is_needed(of: Situation, status: str, reason: Reason) -> None:
-    assert said(standing(of), AVAILABLE)[:2] == (status, reason)
-
-
-@pytest.mark.parametrize(
-    ("of", "status", "reason"),
-    [
-        (situation([A]), "True", Reason.BACKLOG),
-        (situation(decision=UNKNOWN), "False", Reason.BACKLOG_UNKNOWN),
-        (situation(decision=None, desired=None), "Unknown", Reason.STARTING),
-        (situation(of=group(scaling={"mode": "External"}, replicas=2), decision=None), "False", Reason.EXTERNAL),
-        (situation(of=group(suspend=True)), "False", Reason.SUSPENDED),
-    ],
-)
-def test_scaling_says_who_decides_and_why(of: Situation, status: str, reason: Reason) -> None:
-    assert said(standing(of), SCALING)[:2] == (status, reason)
-
-
-def test_every_word_of_a_decision_is_a_reason() -> None:
+def test_reasons_of_decisions_are_reasons_of_conditions() -> None:
     assert {why.value for why in Why} <= {reason.value for reason in Reason}
 
 
-def test_the_sentence_of_a_decision_changes_when_the_decision_does() -> None:
+def test_message_about_scaling_changes_with_the_decision() -> None:
     once = standing(situation([A, B]))
     assert said(once, SCALING)[2] == "Pending 7, held 3: 1 → 2 workers."
     before = told_before(group(), once)
@@ -233,22 +191,7 @@ def test_the_sentence_of_a_decision_changes_when_the_decision_does() -> None:
     assert said(standing(situation([A, B], of=before, decision=other)), SCALING)[2].startswith("Pending 900")
 
 
-@pytest.mark.parametrize(
-    ("of", "status", "sentence"),
-    [
-        (situation([A, B], {"a": BROKEN, "b": says()}), "True", "1 of 2 workers: Batches failed"),
-        (situation([A], {"a": says()}), "False", "No worker waits"),
-        (situation([A]), "Unknown", "No worker has said"),
-        (situation(), "False", "No worker waits"),
-    ],
-)
-def test_an_open_circuit_is_told_as_soon_as_one_worker_has_it(of: Situation, status: str, sentence: str) -> None:
-    found = said(standing(of), CIRCUIT)
-    assert found[0] == status
-    assert sentence in found[2]
-
-
-def test_code_that_failed_stops_its_revision_and_no_other() -> None:
+def test_failed_code_stops_its_own_revision_only() -> None:
     pods = [ailing("a", "code-failed")]
     assert stopped_by(NEW, pods, {}) == NEW
     assert stopped_by(NEW, [], {"stoppedRevision": NEW}) == NEW
@@ -256,7 +199,7 @@ def test_code_that_failed_stops_its_revision_and_no_other() -> None:
     assert stopped_by("", [], {}) == ""
 
 
-def test_why_the_code_failed_is_still_told_when_its_workers_are_gone() -> None:
+def test_reason_why_the_code_failed_outlives_its_workers() -> None:
     once = standing(situation([ailing("a", "code-failed")]))
     before = told_before(group(), once)
     after = standing(situation(of=before, decision=None, desired=0))
@@ -265,35 +208,21 @@ def test_why_the_code_failed_is_still_told_when_its_workers_are_gone() -> None:
     assert not after.notes
 
 
-def test_facts_are_what_the_status_has() -> None:
+def test_facts_are_those_of_the_status() -> None:
     found = standing(situation([A, B, pod("c", deleting=True)], {"a": says(held=5), "b": says(), "c": says(held=2)}))
     assert found.facts is not None
     known = {name: value for name, value in found.facts.items() if value is not None}
     QueueGroupStatus.read(known)
-    assert known == {
-        "replicas": 2,
-        "readyReplicas": 2,
-        "desiredReplicas": 2,
-        "busyReplicas": 2,
-        "pending": 7,
-        "ackPending": 3,
-        "held": 7,
-        "batches": 2,
-        "image": "example/etl:1",
-    }
+    replicas = {"replicas": 2, "readyReplicas": 2, "desiredReplicas": 2, "busyReplicas": 2}
+    assert known == {**replicas, "pending": 7, "ackPending": 3, "held": 7, "batches": 2, "image": "example/etl:1"}
 
 
-def test_where_something_is_in_the_way_the_counters_stay_that_were_told_last() -> None:
-    once = standing(situation([A, B], {"a": says(held=5)}))
-    before, waiting = told_before(group(), once), Waiting(Reason.CODE_NOT_FOUND, "Gone.")
-    found = standing(situation([A], of=before, obstacle=waiting)).facts
+def test_counters_stay_behind_an_obstacle_and_until_a_new_leader_has_looked() -> None:
+    before = told_before(group(), standing(situation([A, B], {"a": says(held=5)})))
+    found = standing(situation([A], of=before, obstacle=CODE_GONE)).facts
     assert found is not None
     assert (found["replicas"], found["held"], found["pending"]) == (1, 5, 7)
-    assert standing(situation(of=before, obstacle=waiting, deployment=None)).facts is None
-
-
-def test_who_leads_anew_leaves_the_counters_until_it_has_looked() -> None:
-    before = told_before(group(), standing(situation([A, B], {"a": says(held=5)})))
+    assert standing(situation(of=before, obstacle=CODE_GONE, deployment=None)).facts is None
     new: dict[str, Any] = {"decision": None, "desired": None, "pending": None, "ack_pending": None}
     found = standing(situation([A], of=before, is_looked_at=False, selector="chosen", **new)).facts
     assert found is not None
@@ -301,7 +230,7 @@ def test_who_leads_anew_leaves_the_counters_until_it_has_looked() -> None:
     assert found["selector"] == "chosen"
 
 
-def test_events_tell_of_changes_and_of_nothing_else() -> None:
+def test_events_report_changes_and_nothing_else() -> None:
     first = standing(situation([A, B], {"a": says(), "b": says()}))
     assert [(note.reason, note.is_warning) for note in first.notes] == [(Reason.WORKING, False)]
     before = told_before(group(), first)
@@ -323,7 +252,7 @@ ANY_STATUS = some.sampled_from([says(), says(held=3), SPARK, BROKEN, says(ready=
 
 
 @given(pods=some.lists(ANY_POD, max_size=6), data=some.data(), desired=some.sampled_from([None, 0, 2]))
-def test_ready_is_never_true_when_what_is_declared_cannot_start_and_none_of_it_works(
+def test_ready_is_never_true_while_no_declared_worker_works(
     pods: list[WorkerPod],
     data: Any,  # noqa: ANN401 - hypothesis'
     desired: int | None,
