@@ -1,21 +1,20 @@
-"""Programs of the local home: started again, ended in time, and never left behind, though their owner is killed."""
+"""Processes of the local backend: restarted, ended in time, and never left behind when their owner is killed."""
 
 import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from penstock_operator.local.children import WORKER, Child, Guard, Kept
-from tests.testbed.waiting import eventually
+from tests.testbed.waiting import eventually, eventually_async
 
 PATIENCE_SECONDS = 60
-SLEEP = (sys.executable, "-c", "import time; time.sleep(3600)")
+SLEEP = (sys.executable, "-c", "import time; time.sleep(3600)")  # calm: runs until it is killed
 OWNER = """
 import os, subprocess, sys, time
 from pathlib import Path
@@ -23,7 +22,7 @@ from penstock_operator.local.children import SERVER, WORKER, Guard
 lock = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
 guard = Guard(lock).__enter__()
 def start(rank):
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)  # calm: runs until it is killed
     guard.note(process.pid, rank)
     return process.pid
 first = start(WORKER)
@@ -45,7 +44,9 @@ def gone(pid: int) -> bool:
         return True
 
 
-def test_a_guardian_that_is_killed_is_replaced_and_ends_all_that_was_noted(tmp_path: Path) -> None:
+@pytest.mark.full
+@pytest.mark.interpreter
+def test_killed_supervisor_is_replaced_and_ends_all_noted_processes(tmp_path: Path) -> None:
     command = [sys.executable, "-c", OWNER, str(tmp_path / "lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdin is not None
@@ -63,52 +64,45 @@ def test_a_guardian_that_is_killed_is_replaced_and_ends_all_that_was_noted(tmp_p
     eventually(lambda: gone(first) and gone(second) and gone(other), "all have ended", PATIENCE_SECONDS)
 
 
-@pytest.fixture
-def make(tmp_path: Path) -> Callable[..., tuple[Kept, list[str]]]:
-    def make(*command: str, guard: Guard, final: frozenset[int] = frozenset()) -> tuple[Kept, list[str]]:
-        heard: list[str] = []
-        return Kept("It", Child(command, tmp_path / "log", guard, WORKER), heard.append, final), heard
-
-    return make
-
-
 Make = Callable[..., tuple[Kept, list[str]]]
 
 
 @pytest.fixture
-def lock(tmp_path: Path) -> int:
-    return os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+def make(tmp_path: Path) -> Iterator[Make]:
+    with Guard(os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)) as guard:
+
+        def make(*command: str, final: frozenset[int] = frozenset()) -> tuple[Kept, list[str]]:
+            heard: list[str] = []
+            return Kept("It", Child(command, tmp_path / "log", guard, WORKER), heard.append, final), heard
+
+        yield make
 
 
-async def test_what_ends_is_started_again_until_it_is_told_to_end(make: Make, lock: int) -> None:
-    with Guard(lock) as guard:
-        kept, heard = make(*SLEEP, guard=guard)
-        starts = asyncio.Queue[None](10)
-        running = asyncio.create_task(kept.run(lambda: starts.put_nowait(None)))
-        await starts.get()
-        kept.child.kill()
-        await starts.get()
-        await kept.end(PATIENCE_SECONDS)
-        assert await running == -15
+@pytest.mark.interpreter
+async def test_process_is_restarted_until_it_is_ended(make: Make) -> None:
+    kept, heard = make(*SLEEP)
+    starts = asyncio.Queue[None](10)
+    running = asyncio.create_task(kept.run(lambda: starts.put_nowait(None)))
+    await starts.get()
+    kept.child.kill()
+    await starts.get()
+    await kept.end(PATIENCE_SECONDS)
+    assert await running == -15
     assert heard == ["It was killed by signal 9, and is started again."]
 
 
-async def test_a_final_exit_code_is_the_end(make: Make, lock: int) -> None:
-    with Guard(lock) as guard:
-        kept, heard = make(
-            sys.executable, "-c", "print('said'); raise SystemExit(3)", guard=guard, final=frozenset({3})
-        )
-        assert await kept.run() == 3
+async def test_final_exit_code_is_not_restarted(make: Make) -> None:
+    kept, heard = make(sys.executable, "-c", "print('said'); raise SystemExit(3)", final=frozenset({3}))
+    assert await kept.run() == 3
     assert heard == []
     assert kept.child.log.read_text() == "said\n"
 
 
-async def test_what_does_not_end_when_it_is_told_to_is_killed(make: Make, lock: int) -> None:
-    stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(3600)"
-    with Guard(lock) as guard:
-        kept, _ = make(sys.executable, "-c", stubborn, guard=guard)
-        running = asyncio.create_task(kept.run())
-        is_ready = partial(said, kept.child.log, "ready")
-        await asyncio.to_thread(eventually, is_ready, "it is ready", PATIENCE_SECONDS)
-        await kept.end(0.1)
-        assert await running == -9
+async def test_process_that_ignores_sigterm_is_killed(make: Make) -> None:
+    stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(3600)"  # calm: see above
+    kept, _ = make(sys.executable, "-c", stubborn)
+    running = asyncio.create_task(kept.run())
+    log = kept.child.log
+    await eventually_async(lambda: log.exists() and "ready" in log.read_text(), "it is ready")
+    await kept.end(0.1)
+    assert await running == -9

@@ -1,4 +1,4 @@
-"""Where a group's code and variables are on a laptop, and what is refused there in a sentence."""
+"""Where a group's code and environment come from on a laptop, and what is refused there."""
 
 import os
 from datetime import UTC, datetime
@@ -39,7 +39,7 @@ def config_map(**data: Any) -> dict[str, Any]:  # noqa: ANN401
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}, "data": data}
 
 
-def test_code_is_beside_its_manifest_unless_its_config_map_is_among_the_manifests(tmp_path: Path) -> None:
+def test_code_is_next_to_its_manifest_unless_its_config_map_is_a_manifest(tmp_path: Path) -> None:
     spec, manifests = declared(tmp_path)
     assert code_places.code_of(GROUP, spec, manifests, tmp_path / "group").folder == tmp_path
     spec, manifests = declared(tmp_path, config_map(**ONE_AND_TWO))
@@ -54,10 +54,10 @@ def test_code_is_beside_its_manifest_unless_its_config_map_is_among_the_manifest
     assert {file.name: file.read_text() for file in code.folder.iterdir()} == {"a.py": "3\n"}
 
 
-@pytest.mark.parametrize("data", [{"../a.py": ""}, {"a.py": 3}, {"..": ""}])
-def test_a_config_map_that_could_not_be_mounted_is_refused_with_its_line(tmp_path: Path, data: dict[str, Any]) -> None:
-    with pytest.raises(ManifestError, match=r"all.yaml:\d+: data\..*: a ConfigMap maps names of files to texts"):
-        declared(tmp_path, config_map(**data))
+def test_config_map_that_could_not_be_mounted_is_refused_with_its_line(tmp_path: Path) -> None:
+    for data in ({"../a.py": ""}, {"a.py": 3}, {"..": ""}):
+        with pytest.raises(ManifestError, match=r"all.yaml:\d+: data\..*: a ConfigMap maps names of files to texts"):
+            declared(tmp_path, config_map(**data))
 
 
 async def variables(folder: Path, env: list[dict[str, Any]], *others: dict[str, Any]) -> dict[str, str]:
@@ -66,7 +66,7 @@ async def variables(folder: Path, env: list[dict[str, Any]], *others: dict[str, 
     return await code_places.environment(GROUP, spec.handler.env, "etl-0", manifests, home)
 
 
-async def test_variables_come_from_texts_config_maps_secrets_and_what_a_pod_would_be_called(tmp_path: Path) -> None:
+async def test_environment_comes_from_values_config_maps_secrets_and_pod_fields(tmp_path: Path) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"key": "hush"}}
     env: list[dict[str, Any]] = [
         {"name": "A", "value": "1"},
@@ -79,29 +79,25 @@ async def test_variables_come_from_texts_config_maps_secrets_and_what_a_pod_woul
     assert found == {"A": "1", "B": "2", "C": "hush", "D": "etl-0"}
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
+async def test_missing_source_of_a_variable_is_reported(tmp_path: Path) -> None:
+    sources: tuple[tuple[dict[str, Any], str], ...] = (
         ({"configMapKeyRef": {"name": "gone", "key": "b"}}, "X: ConfigMap default/gone is not among the manifests"),
         ({"configMapKeyRef": {"name": "code", "key": "b"}}, "X: ConfigMap default/code has no key b"),
         ({"fieldRef": {"fieldPath": "status.podIP"}}, "X: there is no pod on a laptop, and so no status.podIP"),
-    ],
-)
-async def test_a_variable_that_is_not_there_is_told_in_a_sentence(
-    tmp_path: Path, source: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(CannotRunError, match=said):
-        await variables(tmp_path, [{"name": "X", "valueFrom": source}], config_map(a="1"))
+    )
+    for source, said in sources:
+        with pytest.raises(CannotRunError, match=said):
+            await variables(tmp_path, [{"name": "X", "valueFrom": source}], config_map(a="1"))
 
 
-def test_what_means_nothing_here_is_said(tmp_path: Path) -> None:
+def test_fields_without_a_meaning_on_a_laptop_are_reported(tmp_path: Path) -> None:
     spec, _ = declared(tmp_path, handler={"entrypoint": "etl:process", "image": "example/etl"}, template={"spec": {}})
     image, template = code_places.means_nothing(spec, tmp_path)
     assert f"the code is taken from {tmp_path}" in image
     assert "workers are processes, not pods" in template
 
 
-def test_an_edit_of_code_is_seen_and_what_is_no_code_is_not_looked_at(tmp_path: Path) -> None:
+def test_edit_of_code_changes_the_fingerprint_and_other_files_do_not(tmp_path: Path) -> None:
     (tmp_path / "etl.py").write_text("1")
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv" / "pyvenv.cfg").touch()
@@ -114,7 +110,7 @@ def test_an_edit_of_code_is_seen_and_what_is_no_code_is_not_looked_at(tmp_path: 
     assert edits.code_print(tmp_path) != before
 
 
-def test_an_edit_of_manifests_is_seen(tmp_path: Path) -> None:
+def test_edit_of_manifests_changes_the_fingerprint(tmp_path: Path) -> None:
     declared(tmp_path)
     paths = [str(tmp_path)]
     before = edits.manifests_print(paths, recursive=False)

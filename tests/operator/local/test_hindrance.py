@@ -1,4 +1,4 @@
-"""How long a group gets nowhere, and what keeps it from getting on."""
+"""How long a group makes no progress, and what blocks it."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ BROKEN = {"ready": False, "sentence": "Batches failed.", "holds": ["circuit"]}
 FAILING = {"ready": True, "holds": [], "fault": "Retry: the database is not there."}
 
 
-def test_time_in_which_nothing_is_settled_counts_and_what_is_settled_ends_it() -> None:
+def test_time_without_settled_messages_counts_until_some_are_settled() -> None:
     standstill = Standstill()
     for _ in range(4):
         standstill.tick(0.5, settled=0, is_running=False, is_done=False)
@@ -22,22 +22,17 @@ def test_time_in_which_nothing_is_settled_counts_and_what_is_settled_ends_it() -
     assert standstill.seconds == 0.5
 
 
-def test_time_in_which_a_batch_runs_does_not_count_and_ends_nothing_either() -> None:
+def test_time_while_a_batch_runs_does_not_count_and_an_idle_group_starts_over() -> None:
     standstill = Standstill()
     standstill.tick(3, settled=0, is_running=False, is_done=False)
     standstill.tick(600, settled=0, is_running=True, is_done=False)
     standstill.tick(1, settled=0, is_running=False, is_done=False)
     assert standstill.seconds == 4
-
-
-def test_who_has_nothing_to_do_does_not_stand_still() -> None:
-    standstill = Standstill()
-    standstill.tick(3, settled=0, is_running=False, is_done=False)
     standstill.tick(3, settled=0, is_running=False, is_done=True)
     assert standstill.seconds == 0
 
 
-def test_a_pause_is_told_with_who_ends_it() -> None:
+def test_pause_is_reported_with_the_way_to_end_it() -> None:
     assert resumed_by(GROUP, is_declared=False) == "`penstock resume etl` has it go on."
     assert resumed_by(GROUP, is_declared=True) == "Its manifest says suspend: true; without that it goes on."
     until = datetime(2030, 1, 31, 12, tzinfo=UTC)
@@ -52,7 +47,7 @@ def test_a_pause_is_told_with_who_ends_it() -> None:
     assert not pause_of_workers(GROUP, [])
 
 
-def test_what_hinders_is_told_in_the_words_of_a_worker_that_knows() -> None:
+def test_blocker_is_reported_in_the_words_of_the_worker_that_knows() -> None:
     assert complaint([FAILING, BROKEN]) == "Batches failed."
     assert complaint([FAILING]) == "The last batch failed: Retry: the database is not there."
     assert complaint([]) == "None of its workers answers; `penstock logs` shows what they said last."

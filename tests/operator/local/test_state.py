@@ -1,4 +1,4 @@
-"""The state folder: who has it, what is told there, and what stays."""
+"""The state folder: its owner, its records, and what stays."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ with StateFolder(Path(sys.argv[1])).taken():
 """
 
 
-def test_two_cannot_have_one_folder(tmp_path: Path) -> None:
+def test_folder_has_one_owner(tmp_path: Path) -> None:
     state = StateFolder(tmp_path / "state")
     with state.taken(), pytest.raises(StateError, match="Another `penstock up` has the state folder"):  # noqa: SIM117
         with state.taken():
@@ -47,7 +47,7 @@ def test_two_cannot_have_one_folder(tmp_path: Path) -> None:
     assert not state.is_taken()
 
 
-def test_what_runs_is_told_for_as_long_as_it_runs(tmp_path: Path) -> None:
+def test_record_is_there_while_its_owner_runs(tmp_path: Path) -> None:
     state = StateFolder(tmp_path)
     with state.taken():
         state.write(HOME)
@@ -55,7 +55,7 @@ def test_what_runs_is_told_for_as_long_as_it_runs(tmp_path: Path) -> None:
     assert state.read() is None
 
 
-def test_what_a_killed_one_left_tells_nothing(tmp_path: Path) -> None:
+def test_record_of_a_killed_owner_is_ignored(tmp_path: Path) -> None:
     state = StateFolder(tmp_path)
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
@@ -70,7 +70,7 @@ def test_what_a_killed_one_left_tells_nothing(tmp_path: Path) -> None:
         assert state.is_taken()
 
 
-def test_one_that_is_no_more_tells_nothing_while_what_it_started_ends(tmp_path: Path) -> None:
+def test_record_of_a_dead_process_is_ignored_while_its_children_end(tmp_path: Path) -> None:
     state = StateFolder(tmp_path)
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         gone.wait()
@@ -80,7 +80,7 @@ def test_one_that_is_no_more_tells_nothing_while_what_it_started_ends(tmp_path: 
         assert state.read() is None
 
 
-def test_what_another_version_wrote_is_refused(tmp_path: Path) -> None:
+def test_record_of_another_version_is_refused(tmp_path: Path) -> None:
     state = StateFolder(tmp_path)
     with state.taken():
         (tmp_path / "home.json").write_text('{"pid": "mine"}')
@@ -88,7 +88,7 @@ def test_what_another_version_wrote_is_refused(tmp_path: Path) -> None:
             state.read()
 
 
-def test_a_paused_group_stays_so_until_it_is_resumed(tmp_path: Path) -> None:
+def test_suspended_group_stays_so_until_it_is_resumed(tmp_path: Path) -> None:
     group = StateFolder(tmp_path).group("shop", "etl")
     assert not group.is_suspended
     group.suspend()
@@ -98,7 +98,7 @@ def test_a_paused_group_stays_so_until_it_is_resumed(tmp_path: Path) -> None:
     assert not group.is_suspended
 
 
-def test_a_socket_has_a_path_that_can_be_bound(tmp_path: Path) -> None:
+def test_socket_path_is_short_enough_to_bind(tmp_path: Path) -> None:
     short, long = Path("/s/w"), tmp_path / ("long" * 40)
     assert StateFolder(Path("/s")).socket(short) == short / "driver.sock"
     socket = StateFolder(tmp_path).socket(long)
@@ -106,7 +106,7 @@ def test_a_socket_has_a_path_that_can_be_bound(tmp_path: Path) -> None:
     assert socket != StateFolder(tmp_path).socket(long / "other")
 
 
-def test_deleting_takes_what_is_ours_and_leaves_the_rest(tmp_path: Path) -> None:
+def test_deleting_leaves_foreign_files(tmp_path: Path) -> None:
     state = StateFolder(tmp_path / "state")
     state.nats("default", "nats").mkdir(parents=True)
     state.group("default", "etl").suspend()
@@ -118,7 +118,7 @@ def test_deleting_takes_what_is_ours_and_leaves_the_rest(tmp_path: Path) -> None
     assert [each.name for each in state.path.iterdir()] == ["mine.txt"]
 
 
-def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_unusable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StateError, match="cannot be used: File exists"), StateFolder(tmp_path / "file").taken():
         pass

@@ -1,8 +1,7 @@
-"""Replicas that stand for one Lease in a bad world, and write while they lead: who wrote when is what is judged.
+"""Replicas that compete for one Lease under faults, and write while they lead: who wrote when is what is judged.
 
-One seed makes everything: clocks that drift, requests that are slow or lost on either way, processes that stand still
-and go on, and others that take their place. The elections are the real ones; only the API server and the time are made
-up. Knows asyncio in virtual time. Called by test_election.py.
+One seed makes everything: clocks that drift, requests that are slow or lost on either way, processes that stop and go
+on, and others that take their place. The elections are the real ones; the API server and the time are simulated.
 """
 
 import asyncio
@@ -20,7 +19,7 @@ from penstock_operator.storage.errors import ObjectChangedError
 
 DRIFT = 0.1
 WRITE_SECONDS = 2.0
-"""What a write to any server takes at most to land; what is left of the Lease's last third is for drift."""
+"""The longest that a write takes to land; the rest of the Lease's last third is for drift."""
 SLOW_SECONDS = 4.0
 FOR_EVER_SECONDS = 1e6
 
@@ -97,20 +96,20 @@ class Replica:
         await _cancel(*self._tasks)
 
     async def end(self) -> None:
-        """End as a process that was told to: what it has begun is finished."""
+        """End as on SIGTERM: writes under way finish."""
         standing, writing = self._tasks
         await _cancel(standing)
         await self.election.release()
         await _cancel(writing)
 
     async def end_in_haste(self) -> None:
-        """End as a process that was told to, and breaks off what it has begun."""
+        """End on SIGTERM and cancel writes under way."""
         await self.die()
         await self.election.release()
 
     async def _write_on(self) -> None:
         while True:
-            await asyncio.sleep(self.world.chance.uniform(0.05, 0.5))
+            await asyncio.sleep(self.world.chance.uniform(0.05, 0.5))  # calm: virtual time
             await self.runs.wait()
             try:
                 async with self.election.leadership.held():
@@ -121,7 +120,7 @@ class Replica:
     async def _write(self) -> None:
         now, seconds = asyncio.get_running_loop().time(), self.world.chance.uniform(0, WRITE_SECONDS)
         self.world.writes.append(Write(self.name, now, now + seconds))
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds)  # calm: virtual time
 
 
 async def _cancel(*tasks: asyncio.Task[None]) -> None:
@@ -131,7 +130,7 @@ async def _cancel(*tasks: asyncio.Task[None]) -> None:
 
 
 class Wire:
-    """The way from a replica to the API server and back."""
+    """The network between a replica and the API server."""
 
     def __init__(self, replica: Replica) -> None:
         self._replica, self._world = replica, replica.world
@@ -153,10 +152,10 @@ class Wire:
         return record
 
     async def _travel(self) -> None:
-        """Arrive soon, late or never; who stands still neither sends nor takes an answer."""
+        """Arrive soon, late or never; a stopped process neither sends nor receives."""
         await self._replica.runs.wait()
         slow = self._world.happens(0.1)
-        await asyncio.sleep(FOR_EVER_SECONDS if self._world.happens(0.05) else self._seconds(slow=slow))
+        await asyncio.sleep(FOR_EVER_SECONDS if self._world.happens(0.05) else self._seconds(slow=slow))  # calm: virtual time
         await self._replica.runs.wait()
 
     def _seconds(self, *, slow: bool) -> float:
@@ -164,10 +163,10 @@ class Wire:
 
 
 async def trouble(world: World, replicas: list[Replica], seconds: float) -> None:
-    """Stop, kill, end and start replicas for that long; then let all of them go on, and nothing be lost any more."""
+    """Stop, kill, end and start replicas for that long; then let all go on without faults."""
     loop = asyncio.get_running_loop()
     while loop.time() < seconds:
-        await asyncio.sleep(world.chance.uniform(0.1, 20))
+        await asyncio.sleep(world.chance.uniform(0.1, 20))  # calm: virtual time
         at = world.chance.randrange(len(replicas))
         leave = world.chance.choice((None, None, Replica.die, Replica.end, Replica.end_in_haste))
         if leave:

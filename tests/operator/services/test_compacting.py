@@ -1,4 +1,4 @@
-"""An object is kept without what nobody asks for, and says the same."""
+"""A compacted object has the same meaning without what the operator never reads."""
 
 from penstock_operator.plan.declared import Declared
 from penstock_operator.services.compacting import compact
@@ -18,20 +18,18 @@ MANIFEST = {
 }
 
 
-def test_its_status_says_the_same() -> None:
-    assert compact(Declared.read(MANIFEST)).status == MANIFEST["status"]
+def test_compacting_keeps_the_status_and_only_our_annotations() -> None:
+    compacted = compact(Declared.read(MANIFEST))
+    assert compacted.status == MANIFEST["status"]
+    assert compacted.annotations == {"penstock.dev/reconcile": "paused"}
 
 
-def test_of_annotations_only_ours_are_kept() -> None:
-    assert compact(Declared.read(MANIFEST)).annotations == {"penstock.dev/reconcile": "paused"}
-
-
-def test_the_same_generation_of_a_spec_is_understood_once() -> None:
+def test_unchanged_generation_reuses_its_spec() -> None:
     before = Declared.read(MANIFEST)
     assert Declared.read({**MANIFEST, "status": {}}, before).spec is before.spec
 
 
-def test_specs_that_give_the_same_fields_share_the_note_of_it_and_say_the_same() -> None:
+def test_equal_specs_share_their_field_sets() -> None:
     first, second = (compact(Declared.read({**MANIFEST, "status": {}})).spec for _ in range(2))
     assert first
     assert second

@@ -1,6 +1,6 @@
-"""What is told to Prometheus: everything that is counted, and nothing about objects by a replica that stands by."""
+"""Prometheus metrics: everything that is counted, and nothing about objects from a standby replica."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ Labels = Mapping[str, str]
 
 
 class AtWork:
-    """A reconciler as metrics see it: something waits, something is worked on."""
+    """A reconciler as metrics see it: objects wait, and one is being reconciled."""
 
     depth = 3
     oldest_work = (Identity("Stream", "a", "orders"), 100.0)
@@ -52,17 +52,13 @@ def samples(metrics: Metrics, name: str) -> list[tuple[Labels, float]]:
     return [(sample.labels, sample.value) for family in families for sample in family.samples if sample.name == name]
 
 
-def names(metrics: Metrics) -> Iterable[str]:
-    return {family.name for family in text_string_to_metric_families(metrics.shown().decode())}
-
-
 def watching(work: AtWork, leadership: Leadership | None = None) -> Metrics:
     metrics = Metrics()
     metrics.watch(work, leadership or Leadership.alone(), lambda: 107.0)
     return metrics
 
 
-def test_looks_at_objects_are_counted_and_timed_by_kind() -> None:
+def test_reconciles_are_counted_and_timed_by_kind() -> None:
     metrics = Metrics()
     metrics.reconciled("Stream", Outcome.DONE, 0.02)
     metrics.reconciled("Stream", Outcome.FAILED, 3)
@@ -74,15 +70,16 @@ def test_looks_at_objects_are_counted_and_timed_by_kind() -> None:
     assert (buckets["0.01"], buckets["0.025"], buckets["2.5"], buckets["5.0"], buckets["+Inf"]) == (0, 1, 1, 2, 2)
 
 
-def test_requests_are_counted_by_what_came_of_them() -> None:
-    metrics = Metrics()
+def test_requests_are_counted_by_outcome_in_each_operator_by_itself() -> None:
+    metrics, other = Metrics(), Metrics()
     metrics.asked_kubernetes("PATCH", "409")
     metrics.asked_nats("create", "Refused")
     assert samples(metrics, "penstock_kubernetes_requests_total") == [({"method": "PATCH", "code": "409"}, 1)]
     assert samples(metrics, "penstock_nats_requests_total") == [({"operation": "create", "outcome": "Refused"}, 1)]
+    assert samples(other, "penstock_nats_requests_total") == []
 
 
-async def test_what_a_server_refuses_is_counted_by_its_own_code(nats_server: NatsServer) -> None:
+async def test_refusals_of_a_server_are_counted_by_error_code(nats_server: NatsServer) -> None:
     metrics = Metrics()
     async with keeping() as kept:
         kept.keep(spec_of(nats_server.url))
@@ -94,31 +91,19 @@ async def test_what_a_server_refuses_is_counted_by_its_own_code(nats_server: Nat
     assert samples(metrics, "penstock_nats_refusals_total") == [(refused, 1)]
 
 
-def test_what_waits_is_told() -> None:
-    metrics = watching(AtWork())
-    assert samples(metrics, "penstock_queue_depth") == [({}, 3)]
-    assert samples(metrics, "penstock_work_oldest_seconds") == [({}, 7)]
-    assert samples(metrics, "penstock_leader") == [({}, 1)]
-
-
-def test_objects_are_counted_by_kind_and_by_their_condition_ready() -> None:
-    streams = [declared("Stream", "a", "True"), declared("Stream", "b", "True"), declared("Stream", "c", "False")]
-    assert samples(watching(AtWork(*streams, declared("Consumer", "d"))), "penstock_objects") == [
+def test_objects_and_drift_are_counted_by_kind() -> None:
+    bad: Any = {"conditions": [{"type": "Ready", "status": "False"}, {"type": "Drifted", "status": "True"}]}
+    streams = [declared("Stream", "a", "True"), declared("Stream", "b", "True"), declared("Stream", "c", **bad)]
+    metrics = watching(AtWork(*streams, declared("Consumer", "d")))
+    assert samples(metrics, "penstock_objects") == [
         ({"kind": "Consumer", "ready": "Unknown"}, 1),
         ({"kind": "Stream", "ready": "False"}, 1),
         ({"kind": "Stream", "ready": "True"}, 2),
     ]
-
-
-def test_what_has_drifted_is_counted_by_kind_also_where_it_is_nothing() -> None:
-    drifted: dict[str, Any] = {
-        "conditions": [{"type": "Ready", "status": "False"}, {"type": "Drifted", "status": "True"}]
-    }
-    metrics = watching(AtWork(declared("Stream", "a", "True"), declared("Stream", "b", **drifted)))
     assert samples(metrics, "penstock_objects_drifted") == [({"kind": "Consumer"}, 0), ({"kind": "Stream"}, 1)]
 
 
-def test_links_are_told_by_connection() -> None:
+def test_links_are_reported_by_connection() -> None:
     connections = [declared("Connection", "good"), declared("Connection", "bad")]
     metrics = watching(AtWork(*connections, links={"good": Connected("account"), "bad": Connecting()}))
     assert samples(metrics, "penstock_link_up") == [
@@ -127,7 +112,7 @@ def test_links_are_told_by_connection() -> None:
     ]
 
 
-def test_the_lag_is_told_by_consumer_once_it_is_known() -> None:
+def test_lag_is_reported_by_consumer_once_it_is_known() -> None:
     known = declared("Consumer", "etl", "True", pending=5, ackPending=2, streamName="ORDERS", consumerName="etl-1")
     metrics = watching(AtWork(known, declared("Consumer", "new")))
     labels = {"namespace": "a", "name": "etl", "stream": "ORDERS", "consumer": "etl-1"}
@@ -135,30 +120,25 @@ def test_the_lag_is_told_by_consumer_once_it_is_known() -> None:
     assert samples(metrics, "penstock_consumer_ack_pending") == [(labels, 2)]
 
 
-def test_a_replica_that_stands_by_tells_of_itself_only() -> None:
-    """Else each object would be counted by every replica."""
-    metrics = watching(AtWork(declared("Stream", "a", "True")), Leadership(lambda: 0.0))
-    assert samples(metrics, "penstock_leader") == [({}, 0)]
-    assert "penstock_queue_depth" in names(metrics)
-    of_objects = {"penstock_objects", "penstock_objects_drifted", "penstock_link_up", "penstock_consumer_pending"}
-    assert not of_objects & set(names(metrics))
+def test_queue_is_reported_by_all_replicas_and_objects_only_by_the_leader() -> None:
+    """Otherwise each object would be counted by every replica."""
+    leader = watching(AtWork())
+    assert samples(leader, "penstock_queue_depth") == [({}, 3)]
+    assert samples(leader, "penstock_work_oldest_seconds") == [({}, 7)]
+    assert samples(leader, "penstock_leader") == [({}, 1)]
+    standby = watching(AtWork(declared("Stream", "a", "True")), Leadership(lambda: 0.0))
+    assert samples(standby, "penstock_leader") == [({}, 0)]
+    assert samples(standby, "penstock_queue_depth")
+    for name in ("penstock_objects", "penstock_objects_drifted", "penstock_link_up", "penstock_consumer_pending"):
+        assert f"# TYPE {name} " not in standby.shown().decode()
 
 
-def test_two_operators_in_one_process_do_not_count_for_each_other() -> None:
-    first, second = Metrics(), Metrics()
-    first.asked_nats("observe", "ok")
-    assert samples(second, "penstock_nats_requests_total") == []
-
-
-def test_a_group_tells_how_many_workers_it_has_and_is_to_have_and_whether_it_works() -> None:
+def test_workers_and_readiness_of_a_group_are_reported() -> None:
     group = declared("QueueGroup", "etl", "True", replicas=2, readyReplicas=1, desiredReplicas=3, busyReplicas=0)
     metrics = watching(AtWork(group))
     told = {labels["state"]: value for labels, value in samples(metrics, "penstock_queue_group_workers")}
     assert told == {"desired": 3, "actual": 2, "ready": 1, "busy": 0}
     assert samples(metrics, "penstock_queue_group_ready") == [({"namespace": "a", "name": "etl", "reason": ""}, 1)]
-
-
-def test_a_group_that_nobody_has_looked_at_has_no_numbers_and_is_not_ready() -> None:
-    metrics = watching(AtWork(declared("QueueGroup", "etl")))
-    assert samples(metrics, "penstock_queue_group_workers") == []
-    assert [value for _, value in samples(metrics, "penstock_queue_group_ready")] == [0]
+    unseen = watching(AtWork(declared("QueueGroup", "etl")))
+    assert samples(unseen, "penstock_queue_group_workers") == []
+    assert [value for _, value in samples(unseen, "penstock_queue_group_ready")] == [0]

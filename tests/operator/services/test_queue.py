@@ -1,4 +1,4 @@
-"""The work queue: each key once, one worker per key, later and sooner."""
+"""The work queue: each key once, one worker per key, delays."""
 
 import asyncio
 
@@ -18,19 +18,14 @@ def queue() -> WorkQueue:
     return WorkQueue(iter(range(100)).__next__)
 
 
-async def test_keys_are_taken_in_the_order_in_which_they_were_added(queue: WorkQueue) -> None:
-    queue.add(ORDERS)
-    queue.add(BILLS)
+async def test_keys_are_taken_once_in_the_order_in_which_they_were_added(queue: WorkQueue) -> None:
+    for key in (ORDERS, BILLS, ORDERS):
+        queue.add(key)
+    assert queue.depth == 2
     assert [await queue.take(), await queue.take()] == [ORDERS, BILLS]
 
 
-async def test_a_key_that_was_added_twice_is_taken_once(queue: WorkQueue) -> None:
-    queue.add(ORDERS)
-    queue.add(ORDERS)
-    assert queue.depth == 1
-
-
-async def test_a_key_that_is_added_while_it_is_worked_on_is_taken_again_only_after_that(queue: WorkQueue) -> None:
+async def test_key_added_while_it_is_reconciled_is_taken_once_more_after_that(queue: WorkQueue) -> None:
     queue.add(ORDERS)
     key = await queue.take()
     queue.add(ORDERS)
@@ -38,35 +33,24 @@ async def test_a_key_that_is_added_while_it_is_worked_on_is_taken_again_only_aft
     assert queue.depth == 0
     queue.done(key)
     assert queue.depth == 1
-
-
-async def test_a_key_that_was_not_added_meanwhile_is_not_taken_again(queue: WorkQueue) -> None:
-    queue.add(ORDERS)
     queue.done(await queue.take())
     assert queue.depth == 0
 
 
-async def test_a_worker_waits_until_there_is_work(queue: WorkQueue) -> None:
+async def test_worker_waits_for_work(queue: WorkQueue) -> None:
     worker = asyncio.create_task(queue.take())
     queue.add(ORDERS)
     assert await worker == ORDERS
 
 
-async def test_a_key_added_for_later_is_taken_then(queue: WorkQueue) -> None:
-    queue.add_later(ORDERS, SOON_SECONDS)
+async def test_delayed_key_is_taken_at_the_soonest_of_its_times(queue: WorkQueue) -> None:
+    for seconds in (FAR_AWAY_SECONDS, SOON_SECONDS, FAR_AWAY_SECONDS):
+        queue.add_later(ORDERS, seconds)
     assert queue.depth == 0
     assert await queue.take() == ORDERS
 
 
-async def test_what_is_to_be_sooner_wins(queue: WorkQueue) -> None:
-    queue.add_later(ORDERS, FAR_AWAY_SECONDS)
-    queue.add_later(ORDERS, SOON_SECONDS)
-    queue.add_later(ORDERS, FAR_AWAY_SECONDS)
-    async with asyncio.timeout(FAR_AWAY_SECONDS / 2):
-        assert await queue.take() == ORDERS
-
-
-async def test_a_key_that_is_added_at_once_is_not_taken_later_as_well(queue: WorkQueue) -> None:
+async def test_key_added_at_once_is_not_taken_later_as_well(queue: WorkQueue) -> None:
     queue.add_later(ORDERS, SOON_SECONDS)
     queue.add(ORDERS)
     queue.add_later(BILLS, 2 * SOON_SECONDS)
@@ -74,7 +58,7 @@ async def test_a_key_that_is_added_at_once_is_not_taken_later_as_well(queue: Wor
     assert await queue.take() == BILLS
 
 
-async def test_what_has_been_worked_on_for_longest_is_told(queue: WorkQueue) -> None:
+async def test_key_that_is_reconciled_for_longest_is_reported(queue: WorkQueue) -> None:
     assert queue.oldest is None
     queue.add(ORDERS)
     queue.add(BILLS)

@@ -1,4 +1,4 @@
-"""The world: what is declared, who depends on whom, who declares which place."""
+"""The object graph: which objects are declared, their dependencies, and which stream or consumer they declare."""
 
 from datetime import UTC, datetime
 
@@ -36,48 +36,36 @@ def world() -> World:
     return world
 
 
-def test_who_depends_on_something_is_found_at_first_and_at_second_hand(world: World) -> None:
+def test_dependents_are_found_directly_and_indirectly_until_they_change_or_go(world: World) -> None:
     world.need(ORDERS, [NATS])
     world.need(ETL, [ORDERS])
     assert world.dependents(NATS) == {ORDERS, ETL}
     assert world.dependents(ETL) == set()
+    world.need(ORDERS, [OTHER])
+    assert world.dependents(NATS) == set()
+    assert world.dependents(OTHER) == {ORDERS, ETL}
+    world.forget(ORDERS)
+    assert world.dependents(OTHER) == set()
+    assert world.dependents(ORDERS) == {ETL}
+    assert ORDERS not in world.objects
 
 
-def test_one_may_depend_on_what_is_not_there(world: World) -> None:
+def test_object_may_depend_on_a_missing_one(world: World) -> None:
     missing = Identity("Connection", "shop", "missing")
     world.need(ORDERS, [missing])
     assert world.dependents(missing) == {ORDERS}
 
 
-def test_who_depends_on_something_else_now_depends_no_longer_on_what_it_did(world: World) -> None:
-    world.need(ORDERS, [NATS])
-    world.need(ORDERS, [OTHER])
-    assert world.dependents(NATS) == set()
-    assert world.dependents(OTHER) == {ORDERS}
-
-
-def test_what_is_forgotten_depends_on_nothing_and_is_still_depended_on(world: World) -> None:
-    world.need(ORDERS, [NATS])
-    world.need(ETL, [ORDERS])
-    world.forget(ORDERS)
-    assert world.dependents(NATS) == set()
-    assert world.dependents(ORDERS) == {ETL}
-    assert ORDERS not in world.objects
-
-
-def test_who_claims_a_place_concerns_those_that_claim_it_too(world: World) -> None:
+def test_claim_affects_the_others_with_the_same_one_and_only_when_it_is_new(world: World) -> None:
     assert world.claim(ORDERS, HERE) == set()
     assert world.claim(OTHER, HERE) == {ORDERS}
     assert {claimant.identity for claimant in world.claimants(HERE)} == {ORDERS, OTHER}
-
-
-def test_a_claim_made_again_concerns_nobody(world: World) -> None:
-    world.claim(ORDERS, HERE)
-    world.claim(OTHER, HERE)
     assert world.claim(OTHER, HERE) == set()
+    assert world.forget(ORDERS) == {OTHER}
+    assert [claimant.identity for claimant in world.claimants(HERE)] == [OTHER]
 
 
-def test_who_moves_concerns_those_at_both_places(world: World) -> None:
+def test_moved_claim_affects_the_others_at_both_locations(world: World) -> None:
     world.claim(ORDERS, HERE)
     world.claim(OTHER, THERE)
     world.claim(ETL, HERE)
@@ -85,14 +73,7 @@ def test_who_moves_concerns_those_at_both_places(world: World) -> None:
     assert world.place(ETL) == THERE
 
 
-def test_who_is_forgotten_claims_nothing_and_concerns_those_that_do(world: World) -> None:
-    world.claim(ORDERS, HERE)
-    world.claim(OTHER, HERE)
-    assert world.forget(ORDERS) == {OTHER}
-    assert [claimant.identity for claimant in world.claimants(HERE)] == [OTHER]
-
-
-def test_the_places_of_an_account_are_told(world: World) -> None:
+def test_claims_are_listed_by_account(world: World) -> None:
     elsewhere = Place("another account", "ORDERS")
     world.claim(ORDERS, HERE)
     world.claim(OTHER, elsewhere)

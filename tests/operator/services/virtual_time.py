@@ -1,7 +1,4 @@
-"""An event loop whose time is a value: it jumps to whatever is due next, so that hours pass in a moment.
-
-Knows asyncio's selector loop. For code that waits for nothing but timers.
-"""
+"""An event loop with virtual time: it jumps to the next timer. For code that waits for timers only."""
 
 import asyncio
 import selectors
@@ -14,14 +11,14 @@ T = TypeVar("T")
 
 
 class Jumping(selectors.DefaultSelector):
-    """Waits for nobody: the time that it was to wait has passed when it returns."""
+    """Never waits: the timeout has passed when it returns."""
 
     now = 0.0
 
     @override
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
-            raise RuntimeError("Nothing will ever happen: everybody waits, and no timer runs.")
+            raise RuntimeError("Deadlock: all tasks wait, and no timer runs.")
         self.now += max(0.0, timeout)
         return super().select(0)
 
