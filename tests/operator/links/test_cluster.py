@@ -1,24 +1,20 @@
-"""Links to a cluster: leaders that step down, replicas that are away, and streams that nobody can tell of."""
+"""Links to a cluster: leaders that step down, replicas that are away, and streams without a leader."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+
+import pytest
 
 from penstock_operator.plan.decision import Create, Failure, Update
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Missing, Observed, Place, Present, Unknown
 from penstock_operator.services.links import Link
-from tests.jetstream.eventually import eventually
-from tests.operator.links.linking import CONNECTION, Kept, keeping, spec_of
+from tests.operator.links.linking import CONNECTION, Kept, a_consumer, a_stream, spec_of
 from tests.testbed.nats.cluster import NatsCluster
+from tests.testbed.waiting import eventually_async
 
-
-def stream(name: str, replicas: int = 3, **fields: Any) -> Mapping[str, Any]:  # noqa: ANN401 - the server's own
-    return {"name": name, "subjects": [f"{name}.>"], "num_replicas": replicas, **fields}
-
-
-PATIENCE_SECONDS = 90
-READER = {"durable_name": "reader", "name": "reader", "ack_policy": "explicit"}
+PATIENCE_SECONDS = 120
+REPLICATED = {"storage": "file", "num_replicas": 3}
+ORDERS = a_stream("ORDERS", **REPLICATED)
 
 
 async def connected(kept: Kept, cluster: NatsCluster) -> Link:
@@ -26,106 +22,105 @@ async def connected(kept: Kept, cluster: NatsCluster) -> Link:
     return await kept.connected()
 
 
+def passes(outcome: object) -> bool:
+    """Return whether an action succeeded; it may only have failed for a reason that passes."""
+    assert isinstance(outcome, Present) or (isinstance(outcome, Failure) and outcome.passing), outcome
+    return isinstance(outcome, Present)
+
+
 async def done(link: Link, place: Place, action: Create | Update) -> None:
-    """Carry something out, as often as it fails for a reason that passes: a cluster may have no leader yet."""
+    """Carry something out, again while it fails for a reason that passes: a cluster may have no leader yet."""
 
     async def carried_out() -> bool:
-        outcome = await link.carry_out(place, action)
-        assert isinstance(outcome, Present) or (isinstance(outcome, Failure) and outcome.passing), outcome
-        return isinstance(outcome, Present)
+        return passes(await link.carry_out(place, action))
 
-    await eventually(carried_out, f"{place} is there", PATIENCE_SECONDS)
+    await eventually_async(carried_out, f"{place} is there", PATIENCE_SECONDS)
 
 
-async def test_who_leads_and_who_follows_is_told(nats_cluster: NatsCluster) -> None:
-    async with keeping() as kept:
-        link = await connected(kept, nats_cluster)
-        place, reader = Place(link.account, "ORDERS"), Place(link.account, "ORDERS", "reader")
-        await done(link, place, Create(stream("ORDERS")))
-        await done(link, reader, Create(READER))
-        told: list[Present] = []
+async def test_leader_and_followers_are_reported(nats_cluster: NatsCluster, kept: Kept) -> None:
+    link = await connected(kept, nats_cluster)
+    place = Place(link.account, "ORDERS")
+    await done(link, place, Create(ORDERS))
+    await done(link, Place(link.account, "ORDERS", "reader"), Create(a_consumer()))
 
-        async def all_follow() -> bool:
-            leader = (await asyncio.to_thread(nats_cluster.stream_leader, "ORDERS")).name
-            present = await link.observe(place)
-            told[:] = [present] if isinstance(present, Present) else []
-            return bool(told and told[0].facts["currentReplicas"] == 3 and told[0].facts["leader"] == leader)
+    async def all_follow() -> Present | None:
+        leader = (await asyncio.to_thread(nats_cluster.stream_leader, "ORDERS")).name
+        present = await link.observe(place)
+        if not isinstance(present, Present) or present.facts["currentReplicas"] < 3:
+            return None
+        return present if present.facts["leader"] == leader else None
 
-        await eventually(all_follow, "all replicas are current", PATIENCE_SECONDS)
-        (present,) = told
-        assert present.facts["cluster"] == "testbed"
-        assert present.facts["replicas"] == 3
+    present = await eventually_async(all_follow, "all replicas are current", PATIENCE_SECONDS)
+    assert (present.facts["cluster"], present.facts["replicas"]) == ("testbed", 3)
 
 
-async def test_changes_are_made_while_leaders_step_down(nats_cluster: NatsCluster) -> None:
-    async with keeping() as kept:
-        link = await connected(kept, nats_cluster)
-        place = Place(link.account, "ORDERS")
-        await done(link, place, Create(stream("ORDERS")))
+@pytest.mark.full
+async def test_changes_succeed_or_pass_while_leaders_step_down(nats_cluster: NatsCluster, kept: Kept) -> None:
+    link = await connected(kept, nats_cluster)
+    place = Place(link.account, "ORDERS")
+    await done(link, place, Create(ORDERS))
 
-        async def change() -> list[Present | Failure | None]:
-            return [await link.carry_out(place, Update(stream("ORDERS", max_msgs=number))) for number in range(1, 21)]
+    async def change() -> None:
+        for number in range(1, 21):
+            passes(await link.carry_out(place, Update({**ORDERS, "max_msgs": number})))
 
-        changing = asyncio.create_task(change())
-        await asyncio.to_thread(nats_cluster.step_down_stream, "ORDERS")
-        await asyncio.to_thread(nats_cluster.step_down_meta)
-        outcomes = await changing
-        for outcome in outcomes:
-            assert isinstance(outcome, Present) or (isinstance(outcome, Failure) and outcome.passing), outcome
-        await done(link, place, Update(stream("ORDERS", max_msgs=100)))
-
-
-async def test_a_stream_whose_only_server_is_down_is_unknown_and_not_missing(nats_cluster: NatsCluster) -> None:
-    async with keeping() as kept:
-        link = await connected(kept, nats_cluster)
-        place, reader = Place(link.account, "ALONE"), Place(link.account, "ALONE", "reader")
-        await done(link, place, Create(stream("ALONE", 1)))
-        await done(link, reader, Create(READER))
-        for number in range(3):
-            await done(link, Place(link.account, f"S{number}"), Create(stream(f"S{number}")))
-        nats_cluster.stream_leader("ALONE").kill()
-
-        wanted = {"ALONE": frozenset({"reader"}), **{f"S{number}": frozenset[str]() for number in range(3)}}
-        found: dict[Place, Observed] = {}
-
-        async def seen() -> bool:
-            """Wait until others lead what that server led."""
-            nonlocal link
-            link = await kept.connected()
-            found.update({at: observed async for at, observed in link.read_all(wanted)})
-            assert not any(isinstance(observed, Missing) for observed in found.values())
-            return sum(isinstance(each, Present) for each in found.values()) == 3
-
-        await eventually(seen, "the others are led again", PATIENCE_SECONDS)
-        assert {at for at, observed in found.items() if isinstance(observed, Unknown)} == {place, reader}
-        for at in (place, reader):
-            observed = await link.observe(at)
-            assert isinstance(observed, Unknown)
-            assert observed.reason is Reason.UNREACHABLE
-            assert "ALONE" in observed.message
+    changing = asyncio.create_task(change())
+    await asyncio.to_thread(nats_cluster.step_down_stream, "ORDERS")
+    await asyncio.to_thread(nats_cluster.step_down_meta)
+    await changing
+    await done(link, place, Update({**ORDERS, "max_msgs": 100}))
 
 
-async def test_without_a_majority_nothing_is_missing_and_what_fails_passes(nats_cluster: NatsCluster) -> None:
-    async with keeping() as kept:
-        link = await connected(kept, nats_cluster)
-        place = Place(link.account, "ORDERS")
-        await done(link, place, Create(stream("ORDERS")))
-        leader = nats_cluster.stream_leader("ORDERS")  # one that lost its followers goes on answering, for minutes
-        another = next(node for node in nats_cluster.nodes if node is not leader)
-        leader.kill()
-        another.kill()
+@pytest.mark.full
+async def test_stream_whose_only_server_is_down_is_unknown_and_not_missing(
+    nats_cluster: NatsCluster, kept: Kept
+) -> None:
+    link = await connected(kept, nats_cluster)
+    place, reader = Place(link.account, "ALONE"), Place(link.account, "ALONE", "reader")
+    await done(link, place, Create(a_stream("ALONE", storage="file")))
+    await done(link, reader, Create(a_consumer()))
+    others = [f"S{number}" for number in range(3)]
+    for name in others:
+        await done(link, Place(link.account, name), Create(a_stream(name, **REPLICATED)))
+    nats_cluster.stream_leader("ALONE").kill()
+    wanted = {"ALONE": frozenset({"reader"}), **dict.fromkeys(others, frozenset[str]())}
+    found: dict[Place, Observed] = {}
 
-        async def lost() -> bool:
-            return isinstance(await link.observe(place), Unknown)
+    async def others_are_led() -> bool:
+        link = await kept.connected()
+        found.update({at: observed async for at, observed in link.read_all(wanted)})
+        assert not any(isinstance(observed, Missing) for observed in found.values())
+        return sum(isinstance(each, Present) for each in found.values()) == 3
 
-        await eventually(lost, "the stream has no leader any more", PATIENCE_SECONDS)
-        failure = await link.carry_out(Place(link.account, "MORE"), Create(stream("MORE", 1)))
-        assert isinstance(failure, Failure)
-        assert failure.passing
-        leader.start()
+    await eventually_async(others_are_led, "the others are led again", PATIENCE_SECONDS)
+    assert {at for at, observed in found.items() if isinstance(observed, Unknown)} == {place, reader}
+    link = await kept.connected()
+    for at in (place, reader):
+        observed = await link.observe(at)
+        assert isinstance(observed, Unknown)
+        assert observed.reason is Reason.UNREACHABLE
+        assert "ALONE" in observed.message
 
-        async def back() -> bool:
-            link = kept.links.link(CONNECTION)
-            return link is not None and isinstance(await link.observe(place), Present)
 
-        await eventually(back, "the stream is led again", PATIENCE_SECONDS)
+@pytest.mark.full
+async def test_without_a_majority_streams_are_unknown_and_failures_pass(nats_cluster: NatsCluster, kept: Kept) -> None:
+    link = await connected(kept, nats_cluster)
+    place = Place(link.account, "ORDERS")
+    await done(link, place, Create(ORDERS))
+    leader = nats_cluster.stream_leader("ORDERS")  # one that lost its followers goes on answering, for minutes
+    another = next(node for node in nats_cluster.nodes if node is not leader)
+    leader.kill()
+    another.kill()
+
+    async def is_lost() -> bool:
+        return isinstance(await link.observe(place), Unknown)
+
+    await eventually_async(is_lost, "the stream has no leader any more", PATIENCE_SECONDS)
+    assert not passes(await link.carry_out(Place(link.account, "MORE"), Create(a_stream("MORE"))))
+    leader.start()
+
+    async def is_back() -> bool:
+        link = kept.links.link(CONNECTION)
+        return link is not None and isinstance(await link.observe(place), Present)
+
+    await eventually_async(is_back, "the stream is led again", PATIENCE_SECONDS)

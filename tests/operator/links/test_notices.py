@@ -1,4 +1,4 @@
-"""What is heard of changes that somebody else makes, and that nothing is heard of our own."""
+"""Changes that others make are reported at once, and the operator's own are not."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,39 +6,31 @@ from penstock_jetstream import Connection, JetStream
 from penstock_operator.plan.decision import Create, Delete, Failure, Pause, Recreate, Update
 from penstock_operator.plan.surroundings import Place
 from penstock_operator.services.nats.notices import SUBJECTS, denied_subscriptions, unheard
-from tests.operator.links.linking import Kept, keeping, spec_of
+from tests.operator.links.linking import Kept, a_consumer, a_stream
 from tests.testbed.nats.fixtures import StartNatsLeaf
 from tests.testbed.nats.leaf import LEAF_DOMAIN
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import eventually_async
 
 LATER = datetime.now(UTC) + timedelta(hours=1)
 
 
-def stream(name: str, **fields: object) -> dict[str, object]:
-    return {"name": name, "subjects": [f"{name}.>"], "storage": "memory", **fields}
-
-
-def reader(**fields: object) -> dict[str, object]:
-    return {"durable_name": "reader", "name": "reader", "ack_policy": "explicit", **fields}
-
-
 async def told(kept: Kept, place: Place) -> None:
-    """Wait until a place is told, and forget that."""
-    await kept.until(lambda: place in kept.told, f"{place}")
+    """Wait until a change is reported, and forget it."""
+    await kept.until(lambda: place in kept.told, f"{place} is reported")
     kept.told.clear()
 
 
-async def test_what_somebody_else_does_is_told_at_once(every_server: NatsServer, fresh_name: str) -> None:
-    async with keeping() as kept, Connection(every_server.url) as connection:
+async def test_changes_of_others_are_reported(every_server: NatsServer, kept: Kept, fresh_name: str) -> None:
+    async with Connection(every_server.url) as connection:
         others = JetStream(connection)
-        kept.keep(spec_of(every_server.url))
-        account = (await kept.connected()).account
+        account = (await kept.link_to(every_server)).account
         in_stream, in_consumer = Place(account, fresh_name), Place(account, fresh_name, "reader")
-        await others.streams.create(stream(fresh_name))
+        await others.streams.create(a_stream(fresh_name))
         await told(kept, in_stream)
-        await others.streams.update(stream(fresh_name, max_msgs=7))
+        await others.streams.update(a_stream(fresh_name, max_msgs=7))
         await told(kept, in_stream)
-        await others.consumers.create(fresh_name, reader())
+        await others.consumers.create(fresh_name, a_consumer())
         await told(kept, in_consumer)
         await others.consumers.pause(fresh_name, "reader", LATER)
         await told(kept, in_consumer)
@@ -48,67 +40,61 @@ async def test_what_somebody_else_does_is_told_at_once(every_server: NatsServer,
         await told(kept, in_stream)
 
 
-async def test_no_server_tells_that_a_consumer_was_changed(every_server: NatsServer, fresh_name: str) -> None:
-    """If one does some day, it is to be listened to; until then this is for the periodic reading to find."""
+async def test_servers_do_not_report_that_a_consumer_was_changed(every_server: NatsServer, fresh_name: str) -> None:
+    """If one does some day, the operator should listen to it; until then the periodic reading finds it."""
     heard: list[bytes] = []
     async with Connection(every_server.url) as connection:
         jetstream = JetStream(connection)
-        await jetstream.streams.create(stream(fresh_name))
-        await jetstream.consumers.create(fresh_name, reader())
+        await jetstream.streams.create(a_stream(fresh_name))
+        await jetstream.consumers.create(fresh_name, a_consumer())
         await connection.flush()
         connection.subscribe(f"$JS.EVENT.ADVISORY.CONSUMER.*.{fresh_name}.>", lambda subject, *_: heard.append(subject))
-        await jetstream.consumers.update(fresh_name, reader(max_ack_pending=7))
+        await jetstream.consumers.update(fresh_name, a_consumer(max_ack_pending=7))
         await jetstream.consumers.delete(fresh_name, "reader")
-        while f"$JS.EVENT.ADVISORY.CONSUMER.DELETED.{fresh_name}.reader".encode() not in heard:
-            await connection.flush()
-    assert len(heard) == 1
+        deleted = f"$JS.EVENT.ADVISORY.CONSUMER.DELETED.{fresh_name}.reader".encode()
+        await eventually_async(lambda: deleted in heard, "the deletion is reported")
+    assert heard == [deleted]
 
 
-async def test_what_we_do_ourselves_is_not_told(every_server: NatsServer, fresh_name: str) -> None:
-    async with keeping() as kept, Connection(every_server.url) as connection:
-        kept.keep(spec_of(every_server.url))
-        link = await kept.connected()
+async def test_own_changes_are_not_reported_and_a_later_one_of_others_is(
+    every_server: NatsServer, kept: Kept, fresh_name: str
+) -> None:
+    async with Connection(every_server.url) as connection:
+        others = JetStream(connection)
+        link = await kept.link_to(every_server)
         place, of_reader = Place(link.account, fresh_name), Place(link.account, fresh_name, "reader")
         last = Place(link.account, f"{fresh_name}last")
         for where, action in (
-            (place, Create(stream(fresh_name))),
-            (place, Update(stream(fresh_name, max_msgs=7))),
-            (of_reader, Create(reader())),
+            (place, Create(a_stream(fresh_name))),
+            (place, Update(a_stream(fresh_name, max_msgs=7))),
+            (of_reader, Create(a_consumer())),
             (of_reader, Pause("2099-01-01T00:00:00Z")),
             (of_reader, Pause(None)),
             (of_reader, Delete()),
-            (place, Recreate(stream(fresh_name, storage="file"))),
+            (place, Recreate(a_stream(fresh_name, storage="file"))),
             (place, Delete()),
         ):
             assert not isinstance(await link.carry_out(where, action), Failure)
-        await JetStream(connection).streams.create(stream(last.stream))
-        await kept.until(lambda: last in kept.told)
+        await others.streams.create(a_stream(last.stream))
+        await kept.until(lambda: last in kept.told, f"{last} is reported")
         assert {each for each in kept.told if isinstance(each, Place)} == {last}
-
-
-async def test_a_change_right_after_our_own_is_told(every_server: NatsServer, fresh_name: str) -> None:
-    async with keeping() as kept, Connection(every_server.url) as connection:
-        kept.keep(spec_of(every_server.url))
-        link = await kept.connected()
-        place = Place(link.account, fresh_name)
-        await link.carry_out(place, Create(stream(fresh_name)))
-        await link.carry_out(place, Update(stream(fresh_name, max_msgs=7)))
-        await JetStream(connection).streams.update(stream(fresh_name, max_msgs=8))
+        await link.carry_out(place, Create(a_stream(fresh_name)))
+        await link.carry_out(place, Update(a_stream(fresh_name, max_msgs=7)))
+        await others.streams.update(a_stream(fresh_name, max_msgs=8))
         await told(kept, place)
 
 
-async def test_notices_of_a_domain_are_those_of_its_own_streams(start_nats_leaf: StartNatsLeaf) -> None:
-    pair = start_nats_leaf()
-    async with keeping() as kept, Connection(pair.hub.url) as connection:
-        kept.keep(spec_of(pair.hub.url, jetStream={"domain": LEAF_DOMAIN}))
-        account = (await kept.connected()).account
-        await JetStream(connection).streams.create(stream("IN_HUB"))
-        await JetStream(connection, domain=LEAF_DOMAIN).streams.create(stream("IN_LEAF"))
-        await kept.until(lambda: Place(account, "IN_LEAF") in kept.told)
+async def test_domain_reports_only_its_own_streams(start_nats_leaf: StartNatsLeaf, kept: Kept) -> None:
+    hub = start_nats_leaf().hub
+    async with Connection(hub.url) as connection:
+        account = (await kept.link_to(hub, jetStream={"domain": LEAF_DOMAIN})).account
+        await JetStream(connection).streams.create(a_stream("IN_HUB"))
+        await JetStream(connection, domain=LEAF_DOMAIN).streams.create(a_stream("IN_LEAF"))
+        await kept.until(lambda: Place(account, "IN_LEAF") in kept.told, "the stream of the leaf is reported")
         assert Place(account, "IN_HUB") not in kept.told
 
 
-def test_what_is_not_heard_is_said_only_of_notices() -> None:
+def test_only_denied_advisories_are_reported_as_unheard() -> None:
     denied = [f'Permissions Violation for Subscription to "{subject}"' for subject in ("_INBOX.x.*", SUBJECTS[0])]
     assert denied_subscriptions([*denied, "Stale Connection"]) == ["_INBOX.x.*", SUBJECTS[0]]
     assert unheard(denied[:1]) == ""

@@ -14,7 +14,7 @@ from penstock_operator.local.children import WORKER, Child, Guard, Kept
 from tests.testbed.waiting import eventually, eventually_async
 
 PATIENCE_SECONDS = 60
-SLEEP = (sys.executable, "-c", "import time; time.sleep(3600)")  # calm: runs until it is killed
+SLEEP = ("sleep", "3600")
 OWNER = """
 import os, subprocess, sys, time
 from pathlib import Path
@@ -22,7 +22,7 @@ from penstock_operator.local.children import SERVER, WORKER, Guard
 lock = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
 guard = Guard(lock).__enter__()
 def start(rank):
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)  # calm: runs until it is killed
+    process = subprocess.Popen(["sleep", "3600"], start_new_session=True)
     guard.note(process.pid, rank)
     return process.pid
 first = start(WORKER)
@@ -99,7 +99,7 @@ async def test_final_exit_code_is_not_restarted(make: Make) -> None:
 
 
 async def test_process_that_ignores_sigterm_is_killed(make: Make) -> None:
-    stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(3600)"  # calm: see above
+    stubborn = "import signal; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); signal.pause()"
     kept, _ = make(sys.executable, "-c", stubborn)
     running = asyncio.create_task(kept.run())
     log = kept.child.log

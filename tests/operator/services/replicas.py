@@ -155,7 +155,9 @@ class Wire:
         """Arrive soon, late or never; a stopped process neither sends nor receives."""
         await self._replica.runs.wait()
         slow = self._world.happens(0.1)
-        await asyncio.sleep(FOR_EVER_SECONDS if self._world.happens(0.05) else self._seconds(slow=slow))  # calm: virtual time
+        await asyncio.sleep(
+            FOR_EVER_SECONDS if self._world.happens(0.05) else self._seconds(slow=slow)
+        )  # calm: virtual time
         await self._replica.runs.wait()
 
     def _seconds(self, *, slow: bool) -> float:
