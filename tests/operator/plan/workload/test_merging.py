@@ -5,6 +5,7 @@ import uuid
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
@@ -25,79 +26,50 @@ BASE: Json = {
     "imagePullSecrets": [{"name": "one"}, {"name": "two"}],
     "nodeSelector": {"disk": "fast", "zone": "a"},
 }
-DRIVER = "driver"
-PATCHES: dict[str, Json] = {
-    "nothing": {},
-    "a field more": {"priorityClassName": "high", "hostname": "a"},
-    "a field less": {"nodeSelector": {"disk": None}, "securityContext": {"runAsUser": None, "fsGroup": 7}},
-    "a mapping less": {"nodeSelector": None},
-    "what is not there taken away": {"priorityClassName": None, "affinity": {"nodeAffinity": None}},
-    "a container more": {"containers": [{"name": "more", "image": "more"}]},
-    "containers more, and one changed between them": {
-        "containers": [{"name": "a", "image": "a"}, {"name": DRIVER, "tty": True}, {"name": "b", "image": "b"}]
-    },
-    "a container taken away": {
-        "initContainers": [{"name": "engine", "$patch": "delete"}, {"name": "other", "image": "o"}]
-    },
-    "all containers replaced": {"containers": [{"$patch": "replace"}, {"name": "only", "image": "only"}]},
-    "an environment variable more, one changed and one taken away": {
-        "containers": [
-            {
-                "name": DRIVER,
-                "env": [
-                    {"name": "NEW", "value": "1"},
-                    {"name": "PENSTOCK_IMAGE", "value": "other"},
-                    {"name": "PENSTOCK_GROUP", "$patch": "delete"},
-                ],
-            }
-        ]
-    },
-    "a mount more, and one changed": {
-        "containers": [
-            {
-                "name": DRIVER,
-                "volumeMounts": [{"mountPath": "/job/lake", "name": "lake"}, {"mountPath": "/job", "subPath": "x"}],
-            }
-        ],
-        "volumes": [{"name": "lake", "persistentVolumeClaim": {"claimName": "lake"}}],
-    },
-    "ports": {
-        "initContainers": [{"name": "engine", "ports": [{"containerPort": 8081, "hostPort": 1}, {"containerPort": 9}]}]
-    },
-    "resources": {"containers": [{"name": DRIVER, "resources": {"limits": {"memory": "4Gi"}, "requests": None}}]},
-    "a security context replaced": {"securityContext": {"$patch": "replace", "runAsUser": 5}},
-    "a security context emptied": {"securityContext": {"$patch": "delete"}},
-    "a directive for what is not there": {"affinity": {"$patch": "replace", "nodeAffinity": {}}, "hostname": "a"},
-    "tolerations are one value": {"tolerations": [{"key": "c", "operator": "Exists"}]},
-    "capabilities are one value": {
-        "containers": [{"name": DRIVER, "securityContext": {"capabilities": {"drop": ["CHOWN"]}}}]
-    },
-    "host aliases by address": {
-        "hostAliases": [{"ip": "10.0.0.3", "hostnames": ["c"]}, {"ip": "10.0.0.1", "hostnames": ["d"]}]
-    },
-    "pull secrets by name": {"imagePullSecrets": [{"name": "three"}, {"name": "two", "$patch": "delete"}]},
-    "spreading by topology": {
-        "topologySpreadConstraints": [
-            {"topologyKey": "kubernetes.io/hostname", "maxSkew": 3, "whenUnsatisfiable": "DoNotSchedule"},
-            {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"},
-        ]
-    },
-    "an order turned round": {
-        "volumes": [
-            {"name": "penstock-work", "emptyDir": {"sizeLimit": "1Gi"}},
-            {"name": "penstock-settings"},
-            {"name": "new", "emptyDir": {}},
-        ]
-    },
-    "an item twice": {"volumes": [{"name": "new", "emptyDir": {}}, {"name": "new", "emptyDir": {"medium": "Memory"}}]},
-    "an item without its key": {"volumes": [{"emptyDir": {}}]},
-    "a directive without the key": {"volumes": [{"$patch": "delete"}]},
-    "a word that is no directive": {"securityContext": {"$patch": "forget"}},
-    "a word that is no directive for items": {"volumes": [{"name": "a", "$patch": "merge"}]},
-    "a program for a probe": {
-        "containers": [{"name": DRIVER, "livenessProbe": {"httpGet": None, "exec": {"command": ["a"]}}}]
-    },
-}
+PATCHES: dict[str, Json] = yaml.safe_load("""
+nothing: {}
+another field: {priorityClassName: high, hostname: a}
+a removed field: {nodeSelector: {disk: null}, securityContext: {runAsUser: null, fsGroup: 7}}
+a removed mapping: {nodeSelector: null}
+removed fields that do not exist: {priorityClassName: null, affinity: {nodeAffinity: null}}
+another container: {containers: [{name: more, image: more}]}
+more containers, and one changed between them:
+  containers: [{name: a, image: a}, {name: driver, tty: true}, {name: b, image: b}]
+a removed container: {initContainers: [{name: engine, $patch: delete}, {name: other, image: o}]}
+all containers replaced: {containers: [{$patch: replace}, {name: only, image: only}]}
+another environment variable, one changed and one removed:
+  containers:
+  - name: driver
+    env: [{name: NEW, value: "1"}, {name: PENSTOCK_IMAGE, value: other}, {name: PENSTOCK_GROUP, $patch: delete}]
+another mount, and one changed:
+  containers:
+  - {name: driver, volumeMounts: [{mountPath: /job/lake, name: lake}, {mountPath: /job, subPath: x}]}
+  volumes: [{name: lake, persistentVolumeClaim: {claimName: lake}}]
+ports: {initContainers: [{name: engine, ports: [{containerPort: 8081, hostPort: 1}, {containerPort: 9}]}]}
+resources: {containers: [{name: driver, resources: {limits: {memory: 4Gi}, requests: null}}]}
+a replaced security context: {securityContext: {$patch: replace, runAsUser: 5}}
+an emptied security context: {securityContext: {$patch: delete}}
+a directive for a missing field: {affinity: {$patch: replace, nodeAffinity: {}}, hostname: a}
+tolerations are one value: {tolerations: [{key: c, operator: Exists}]}
+capabilities are one value: {containers: [{name: driver, securityContext: {capabilities: {drop: [CHOWN]}}}]}
+host aliases by address: {hostAliases: [{ip: 10.0.0.3, hostnames: [c]}, {ip: 10.0.0.1, hostnames: [d]}]}
+pull secrets by name: {imagePullSecrets: [{name: three}, {name: two, $patch: delete}]}
+spreading by topology:
+  topologySpreadConstraints:
+  - {topologyKey: kubernetes.io/hostname, maxSkew: 3, whenUnsatisfiable: DoNotSchedule}
+  - {topologyKey: zone, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}
+another order:
+  volumes:
+  - {name: penstock-work, emptyDir: {sizeLimit: 1Gi}}
+  - {name: penstock-settings}
+  - {name: new, emptyDir: {}}
+an item twice: {volumes: [{name: new, emptyDir: {}}, {name: new, emptyDir: {medium: Memory}}]}
+an item without its key: {volumes: [{emptyDir: {}}]}
+a directive without the key: {volumes: [{$patch: delete}]}
+an unknown directive: {securityContext: {$patch: forget}}
+an unknown directive for items: {volumes: [{name: a, $patch: merge}]}
+another kind of probe: {containers: [{name: driver, livenessProbe: {httpGet: null, exec: {command: [a]}}}]}
+""")
 
 
 class Server:
