@@ -33,10 +33,6 @@ sys.stdin.readline()
 """
 
 
-def said(log: Path, word: str) -> bool:
-    return log.exists() and word in log.read_text()
-
-
 def gone(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
@@ -51,14 +47,13 @@ def test_killed_supervisor_is_replaced_and_ends_all_noted_processes(tmp_path: Pa
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdin is not None
         assert owner.stdout is not None
-        guardian, first = map(int, owner.stdout.readline().split())
-        killed = psutil.Process(guardian)
-        killed.kill()
-        eventually(lambda: gone(guardian), "the guardian has ended", PATIENCE_SECONDS)
+        supervisor, first = map(int, owner.stdout.readline().split())
+        psutil.Process(supervisor).kill()
+        eventually(lambda: gone(supervisor), "the supervisor has ended", PATIENCE_SECONDS)
         owner.stdin.write("\n")
         owner.stdin.flush()
         second, other = map(int, owner.stdout.readline().split())
-        assert other != guardian
+        assert other != supervisor
         assert not gone(first)
         owner.kill()
     eventually(lambda: gone(first) and gone(second) and gone(other), "all have ended", PATIENCE_SECONDS)

@@ -10,22 +10,14 @@ import pytest
 
 from penstock_operator.local.state import ConnectionRecord, GroupRecord, HomeRecord, StateError, StateFolder
 
+DEAD = {"dead_letter_stream": "ORDERS-etl-dead", "dead_letter_subject": "dead.ORDERS.etl"}
+SHOP = {"namespace": "default"}
 HOME = HomeRecord(
     pid=os.getpid(),
     started=datetime(2026, 1, 31, tzinfo=UTC),
     files=("/manifests",),
     connections=(ConnectionRecord(namespace="default", name="nats", servers=("nats://localhost",), embedded=True),),
-    groups=(
-        GroupRecord(
-            namespace="default",
-            name="etl",
-            connection="default/nats",
-            stream="ORDERS",
-            consumer="etl",
-            dead_letter_stream="ORDERS-etl-dead",
-            dead_letter_subject="dead.ORDERS.etl",
-        ),
-    ),
+    groups=(GroupRecord(**SHOP, name="etl", connection="default/nats", stream="ORDERS", consumer="etl", **DEAD),),
 )
 HOLDER = """
 import sys

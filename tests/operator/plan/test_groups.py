@@ -14,6 +14,7 @@ from penstock_operator.plan.worker_settings import WorkerPlace, secret_keys, wor
 from penstock_operator.resources import ConnectionSpec, ConsumerSpec, QueueGroupSpec
 from penstock_worker.policy.settings import BatchSettings, RetrySettings, WorkerSettings
 from penstock_worker.policy.telling import read_settings
+from tests.operator.plan.builders import declared
 
 GROUP = Identity("QueueGroup", "shop", "etl")
 NATS = Identity("Connection", "shop", "nats")
@@ -32,11 +33,8 @@ def world(consumer: dict[str, Any] | None = CONSUMER, **streams: dict[str, Any])
     specs = {("Stream", "orders"): STREAM, **{("Stream", name): spec for name, spec in streams.items()}}
     if consumer is not None:
         specs["Consumer", "orders-etl"] = consumer
-    found = {}
-    for (kind, name), spec in specs.items():
-        metadata = {"name": name, "namespace": "shop"}
-        found[Identity(kind, "shop", name)] = Declared.read({"kind": kind, "metadata": metadata, "spec": spec})
-    return found
+    found = [declared(kind, name, spec) for (kind, name), spec in specs.items()]
+    return {each.identity: each for each in found}
 
 
 def place(**spec: Any) -> GroupPlace:  # noqa: ANN401

@@ -2,21 +2,11 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine
-from functools import wraps
 
 import pytest
 
 from penstock_operator.services.leading import Leadership, NotLeadingError
-from tests.operator.services import virtual_time
-
-
-def in_virtual_time(story: Callable[[], Coroutine[None, None, None]]) -> Callable[[], None]:
-    @wraps(story)
-    def test() -> None:
-        virtual_time.run(story())
-
-    return test
+from tests.operator.services.virtual_time import in_virtual_time
 
 
 def leading(until: float = math.inf) -> Leadership:

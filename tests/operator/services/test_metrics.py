@@ -1,7 +1,6 @@
 """Prometheus metrics: everything that is counted, and nothing about objects from a standby replica."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -15,6 +14,7 @@ from penstock_operator.services.counting import CountedLink
 from penstock_operator.services.leading import Leadership
 from penstock_operator.services.metrics import Metrics, Outcome
 from tests.operator.links.linking import keeping, spec_of
+from tests.operator.plan import builders
 from tests.testbed.nats.server import NatsServer
 
 Labels = Mapping[str, str]
@@ -36,15 +36,7 @@ class AtWork:
 
 def declared(kind: str, name: str, ready: str | None = None, **facts: Any) -> Declared:  # noqa: ANN401 - JSON
     conditions = [{"type": "Drifted", "status": "False"}, {"type": "Ready", "status": ready}] if ready else []
-    return Declared(
-        identity=Identity(kind, "a", name),
-        uid=name,
-        generation=1,
-        created_at=datetime.now(UTC),
-        spec=None,
-        annotations={},
-        status={"conditions": conditions, **facts},
-    )
+    return builders.declared(kind, name, {}, namespace="a", status={"conditions": conditions, **facts})
 
 
 def samples(metrics: Metrics, name: str) -> list[tuple[Labels, float]]:

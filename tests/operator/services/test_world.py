@@ -1,12 +1,11 @@
 """The object graph: which objects are declared, their dependencies, and which stream or consumer they declare."""
 
-from datetime import UTC, datetime
-
 import pytest
 
-from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.surroundings import Place
 from penstock_operator.services.world import World
+from tests.operator.plan import builders
 
 NATS = Identity("Connection", "shop", "nats")
 ORDERS = Identity("Stream", "shop", "orders")
@@ -16,23 +15,11 @@ HERE = Place("account", "ORDERS")
 THERE = Place("account", "BILLS")
 
 
-def declared(identity: Identity) -> Declared:
-    return Declared(
-        identity=identity,
-        uid=f"uid of {identity}",
-        generation=1,
-        created_at=datetime(2026, 1, 1, tzinfo=UTC),
-        spec=None,
-        annotations={},
-        status={},
-    )
-
-
 @pytest.fixture
 def world() -> World:
     world = World()
     for identity in (NATS, ORDERS, OTHER, ETL):
-        world.show(declared(identity))
+        world.show(builders.declared(identity.kind, identity.name, {}))
     return world
 
 

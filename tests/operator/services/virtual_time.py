@@ -2,11 +2,13 @@
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from typing_extensions import override
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -37,3 +39,13 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end, in a time of its own that begins with 0."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(work)
+
+
+def in_virtual_time(story: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Make a test, or any function, of a coroutine function that runs in virtual time."""
+
+    @wraps(story)
+    def told(*arguments: P.args, **options: P.kwargs) -> T:
+        return run(story(*arguments, **options))
+
+    return told
