@@ -1,6 +1,7 @@
 """Where an object is on a server: which Connection leads there, whether it may be used, and what it waits for."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import pytest
 
@@ -45,65 +46,58 @@ DRIFTED = {"syncedGeneration": 1, "conditions": [{"type": "Ready", "status": "Fa
 SEEN = {"connection": "shop/nats", "streamName": "ORDERS", "consumerName": "etl"}
 ELSEWHERE = declared("Consumer", "etl", {"connectionRef": {"name": "nats"}, "stream": "ELSEWHERE"})
 
-RESOLVED: dict[str, tuple[Declared, World, Resolved]] = {
-    "a stream, over its connection": (stream(), world(connection()), AT_ORDERS),
-    "a stream named like its object": (
-        stream(spec={"name": None}),
-        world(connection()),
-        Resolved(Place("account-1", "orders"), NATS),
+
+class Case(NamedTuple):
+    declared: Declared
+    around: World
+    expected: Resolved | Reason
+
+
+RESOLVED = {
+    "a stream, over its connection": Case(stream(), world(connection()), AT_ORDERS),
+    "a stream named like its object": Case(
+        stream(spec={"name": None}), world(connection()), Resolved(Place("account-1", "orders"), NATS)
     ),
-    "a consumer in the stream that its Stream declares": (consumer(), world(connection(), stream(synced=1)), AT_ETL),
-    "a consumer in a stream without a Stream object": (ELSEWHERE, world(connection()), AT_ELSEWHERE),
-    "an object to delete, over a link that is open only for that": (
-        stream(deleting=True),
-        world(connection(deleting=True), link=DELETING_ONLY),
-        AT_ORDERS,
+    "a consumer in the stream that its Stream declares": Case(
+        consumer(), world(connection(), stream(synced=1)), AT_ETL
     ),
-    "a consumer of a stream that was made and has drifted since": (
-        consumer(),
-        world(connection(), stream(status=DRIFTED, generation=2)),
-        AT_ETL,
+    "a consumer in a stream without a Stream object": Case(ELSEWHERE, world(connection()), AT_ELSEWHERE),
+    "an object to delete, over a link that is open only for that": Case(
+        stream(deleting=True), world(connection(deleting=True), link=DELETING_ONLY), AT_ORDERS
     ),
-    "a consumer of a stream that is only observed": (
-        consumer(),
-        world(connection(), stream({"policy": "Observe"})),
-        AT_ETL,
+    "a consumer of a stream that was made and has drifted since": Case(
+        consumer(), world(connection(), stream(status=DRIFTED, generation=2)), AT_ETL
     ),
-    "a consumer that is being deleted with its stream": (
-        consumer(deleting=True),
-        world(connection(), stream(deleting=True)),
-        AT_ETL,
+    "a consumer of a stream that is only observed": Case(
+        consumer(), world(connection(), stream({"policy": "Observe"})), AT_ETL
     ),
-    "a consumer to delete whose Stream object has gone before it": (
-        consumer(deleting=True, status=SEEN),
-        world(connection()),
-        AT_ETL,
+    "a consumer that is being deleted with its stream": Case(
+        consumer(deleting=True), world(connection(), stream(deleting=True)), AT_ETL
     ),
-    "a consumer to delete whose Stream object means another stream by now": (
-        consumer(deleting=True, status=SEEN),
-        world(connection(), stream(spec={"name": "OTHER"}, synced=1)),
-        AT_ETL,
+    "a consumer to delete whose Stream object has gone before it": Case(
+        consumer(deleting=True, status=SEEN), world(connection()), AT_ETL
+    ),
+    "a consumer to delete whose Stream object means another stream by now": Case(
+        consumer(deleting=True, status=SEEN), world(connection(), stream(spec={"name": "OTHER"}, synced=1)), AT_ETL
     ),
 }
-BLOCKED: dict[str, tuple[Declared, World, Reason]] = {
-    "no attempt to connect yet": (stream(), world(connection(), link=None), Reason.CONNECTING),
-    "a first attempt to connect": (stream(), world(connection(), link=Connecting()), Reason.CONNECTING),
-    "a connection that fails": (stream(), world(connection(), link=UNREADY), Reason.CONNECTION_NOT_READY),
-    "a link that is open only to delete": (
-        stream(),
-        world(connection(), link=DELETING_ONLY),
-        Reason.CONNECTION_NOT_READY,
+BLOCKED = {
+    "no attempt to connect yet": Case(stream(), world(connection(), link=None), Reason.CONNECTING),
+    "a first attempt to connect": Case(stream(), world(connection(), link=Connecting()), Reason.CONNECTING),
+    "a connection that fails": Case(stream(), world(connection(), link=UNREADY), Reason.CONNECTION_NOT_READY),
+    "a link that is open only to delete": Case(
+        stream(), world(connection(), link=DELETING_ONLY), Reason.CONNECTION_NOT_READY
     ),
-    "an invalid connection": (stream(), world(connection({"servers": []})), Reason.CONNECTION_NOT_READY),
-    "a stream that is not declared": (consumer(), world(connection()), Reason.STREAM_NOT_FOUND),
-    "a stream that is being deleted": (
-        consumer(),
-        world(connection(), stream(synced=1, deleting=True)),
-        Reason.STREAM_NOT_READY,
+    "an invalid connection": Case(stream(), world(connection({"servers": []})), Reason.CONNECTION_NOT_READY),
+    "a stream that is not declared": Case(consumer(), world(connection()), Reason.STREAM_NOT_FOUND),
+    "a stream that is being deleted": Case(
+        consumer(), world(connection(), stream(synced=1, deleting=True)), Reason.STREAM_NOT_READY
     ),
-    "a stream object that has gone": (consumer(status=SEEN), world(connection()), Reason.STREAM_NOT_FOUND),
-    "a consumer to delete that was nowhere": (consumer(deleting=True), world(connection()), Reason.STREAM_NOT_FOUND),
-    "a connection that no longer allows the namespace": (
+    "a stream object that has gone": Case(consumer(status=SEEN), world(connection()), Reason.STREAM_NOT_FOUND),
+    "a consumer to delete that was nowhere": Case(
+        consumer(deleting=True), world(connection()), Reason.STREAM_NOT_FOUND
+    ),
+    "a connection that no longer allows the namespace": Case(
         consumer(deleting=True, status={**SEEN, "connection": "hub/nats"}),
         world(of_hub()),
         Reason.CONNECTION_NOT_ALLOWED,

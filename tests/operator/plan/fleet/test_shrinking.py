@@ -1,7 +1,7 @@
 """Scaling down: which workers retire, which are marked, and how far replicas fall. No worker goes with messages."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -17,43 +17,49 @@ A, B, C = pod("a"), pod("b"), pod("c")
 MARKED_A, MARKED_B = pod("a", **MARK), pod("b", **MARK)
 IDLE, BUSY, RETIRED, RETIRING = says(), says(held=5), says(retiring=True), says(held=5, retiring=True)
 
-Row = tuple[int, int, list[WorkerPod], dict[str, Json], Moves]
-"""Replicas, workers wanted, pods, reports of workers, and the moves."""
-CASES: dict[str, Row] = {
-    "more: at once, and retiring ones stay": (
-        *(2, 5, [A, MARKED_B], {"a": RETIRED, "b": IDLE}),
-        Moves(recall=("a",), unmark=("b",), replicas=5),
+
+class Case(NamedTuple):
+    replicas: int
+    wanted: int
+    pods: list[WorkerPod]
+    told: dict[str, Json]
+    moves: Moves
+
+
+CASES = {
+    "more: at once, and retiring ones stay": Case(
+        2, 5, [A, MARKED_B], {"a": RETIRED, "b": IDLE}, Moves(recall=("a",), unmark=("b",), replicas=5)
     ),
-    "as many as there are": (2, 2, [A, B], {"a": BUSY, "b": IDLE}, Moves()),
-    "an idle worker retires": (2, 1, [A, B], {"a": IDLE, "b": BUSY}, Moves(retire=("a",))),
-    "then it is marked": (2, 1, [A, B], {"a": RETIRED, "b": BUSY}, Moves(mark=("a",))),
-    "then it goes": (2, 1, [MARKED_A, B], {"a": RETIRED, "b": BUSY}, Moves(replicas=1)),
-    "all are busy: the youngest retires": (3, 2, [A, B, C], dict.fromkeys("abc", BUSY), Moves(retire=("c",))),
-    "a retiring worker finishes": (3, 2, [A, B, C], {"a": BUSY, "b": BUSY, "c": RETIRING}, Moves()),
-    "a retiring worker goes before idle ones": (3, 2, [A, B, C], {"a": RETIRING, "b": IDLE, "c": IDLE}, Moves()),
-    "a pod that has not started is marked at once": (2, 1, [A, pending("b")], {"a": BUSY}, Moves(mark=("b",))),
-    "a marked pod that has not started goes": (2, 1, [A, pending("b", **MARK)], {"a": BUSY}, Moves(replicas=1)),
-    "pods that were never made need not go": (5, 3, [A, B], {"a": BUSY, "b": BUSY}, Moves(replicas=3)),
-    "pods that were never made go first": (*(5, 1, [A, B], {"a": BUSY, "b": BUSY}), Moves(retire=("b",), replicas=2)),
-    "to none, without an answer": (1, 0, [A], {}, Moves(replicas=0)),
-    "a lame worker without an answer retires": (
-        *(2, 1, [A, pod("b", is_ready=False)], {"a": IDLE}),
-        Moves(retire=("b",)),
+    "as many as there are": Case(2, 2, [A, B], {"a": BUSY, "b": IDLE}, Moves()),
+    "an idle worker retires": Case(2, 1, [A, B], {"a": IDLE, "b": BUSY}, Moves(retire=("a",))),
+    "then it is marked": Case(2, 1, [A, B], {"a": RETIRED, "b": BUSY}, Moves(mark=("a",))),
+    "then it goes": Case(2, 1, [MARKED_A, B], {"a": RETIRED, "b": BUSY}, Moves(replicas=1)),
+    "all are busy: the youngest retires": Case(3, 2, [A, B, C], dict.fromkeys("abc", BUSY), Moves(retire=("c",))),
+    "a retiring worker finishes": Case(3, 2, [A, B, C], {"a": BUSY, "b": BUSY, "c": RETIRING}, Moves()),
+    "a retiring worker goes before idle ones": Case(3, 2, [A, B, C], {"a": RETIRING, "b": IDLE, "c": IDLE}, Moves()),
+    "a pod that has not started is marked at once": Case(2, 1, [A, pending("b")], {"a": BUSY}, Moves(mark=("b",))),
+    "a marked pod that has not started goes": Case(2, 1, [A, pending("b", **MARK)], {"a": BUSY}, Moves(replicas=1)),
+    "pods that were never made need not go": Case(5, 3, [A, B], {"a": BUSY, "b": BUSY}, Moves(replicas=3)),
+    "pods that were never made go first": Case(5, 1, [A, B], {"a": BUSY, "b": BUSY}, Moves(retire=("b",), replicas=2)),
+    "to none, without an answer": Case(1, 0, [A], {}, Moves(replicas=0)),
+    "a lame worker without an answer retires": Case(
+        2, 1, [A, pod("b", is_ready=False)], {"a": IDLE}, Moves(retire=("b",))
     ),
-    "an idle worker goes before one without an answer": (2, 1, [A, B], {"a": IDLE}, Moves(retire=("a",))),
-    "the controller would take a lame worker first, whatever it holds": (
-        *(2, 1, [pod("a", is_ready=False), MARKED_B], {"a": says(held=5, ready=False), "b": RETIRED}),
+    "an idle worker goes before one without an answer": Case(2, 1, [A, B], {"a": IDLE}, Moves(retire=("a",))),
+    "the controller would take a lame worker first, whatever it holds": Case(
+        2,
+        1,
+        [pod("a", is_ready=False), MARKED_B],
+        {"a": says(held=5, ready=False), "b": RETIRED},
         Moves(recall=("b",), unmark=("b",), retire=("a",)),
     ),
-    "to none all go, and finish while they end": (3, 0, [A, B, C], {"a": BUSY}, Moves(replicas=0)),
-    "none to none": (0, 0, [], {}, Moves()),
-    "deleted and failed pods do not count": (
-        *(1, 1, [A, pod("b", deleting=True), pod("c", phase="Failed")], {"a": BUSY}),
-        Moves(),
+    "to none all go, and finish while they end": Case(3, 0, [A, B, C], {"a": BUSY}, Moves(replicas=0)),
+    "none to none": Case(0, 0, [], {}, Moves()),
+    "deleted and failed pods do not count": Case(
+        1, 1, [A, pod("b", deleting=True), pod("c", phase="Failed")], {"a": BUSY}, Moves()
     ),
-    "a foreign deletion cost never goes before ours": (
-        *(2, 1, [pod("a", deletion_cost=-1000), MARKED_B], {"a": BUSY, "b": RETIRED}),
-        Moves(replicas=1),
+    "a foreign deletion cost never goes before ours": Case(
+        2, 1, [pod("a", deletion_cost=-1000), MARKED_B], {"a": BUSY, "b": RETIRED}, Moves(replicas=1)
     ),
 }
 

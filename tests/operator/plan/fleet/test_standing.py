@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -78,77 +78,91 @@ NO_IMAGE, TOO_LARGE = ailing("b", "image-is-not-there"), ailing("b", "too-large-
 QUOTA = real_deployment("quota-is-used-up")
 OLD_A = pod("a", revision=OLD)
 CODE_GONE = Waiting(Reason.CODE_NOT_FOUND, "There is no ConfigMap.")
-CASES: dict[str, tuple[Situation, str, Reason, str]] = {
-    "all work": (situation([A, B], {"a": says(), "b": says()}), "True", Reason.WORKING, "2 workers can work."),
-    "Kubernetes alone says that they work": (situation([A, B]), "True", Reason.WORKING, "2 workers can work."),
-    "one starts": (situation([A, pending("b")]), "True", Reason.WORKING, "1 of 2 workers can work."),
-    "all start": (situation([pending("a"), pending("b")]), "False", Reason.STARTING, "2 workers start."),
-    "one starts, of one": (situation([pending("a")]), "False", Reason.STARTING, "1 worker starts."),
-    "none is made yet": (situation(), "False", Reason.STARTING, "being made"),
-    "nothing to do": (situation(decision=NONE, desired=0), "True", Reason.SCALED_TO_ZERO, "nothing to do"),
-    "unknown backlog": (
-        *(situation(decision=UNKNOWN, desired=0, pending=None), "False", Reason.UNREACHABLE),
-        "Nobody can say",
-    ),
-    "no replicas wanted": (
+
+
+class Case(NamedTuple):
+    of: Situation
+    status: str
+    reason: Reason
+    sentence: str
+
+
+CASES = [
+    Case(situation([A, B], {"a": says(), "b": says()}), "True", Reason.WORKING, "2 workers can work."),
+    Case(situation([A, B]), "True", Reason.WORKING, "2 workers can work."),
+    Case(situation([A, pending("b")]), "True", Reason.WORKING, "1 of 2 workers can work."),
+    Case(situation([pending("a"), pending("b")]), "False", Reason.STARTING, "2 workers start."),
+    Case(situation([pending("a")]), "False", Reason.STARTING, "1 worker starts."),
+    Case(situation(), "False", Reason.STARTING, "being made"),
+    Case(situation(decision=NONE, desired=0), "True", Reason.SCALED_TO_ZERO, "nothing to do"),
+    Case(situation(decision=UNKNOWN, desired=0, pending=None), "False", Reason.UNREACHABLE, "Nobody can say"),
+    Case(
         situation(of=group(scaling={"mode": "External"}, replicas=0), decision=None, desired=0),
-        *("True", Reason.SCALED_TO_ZERO, "spec.replicas is 0."),
+        "True",
+        Reason.SCALED_TO_ZERO,
+        "spec.replicas is 0.",
     ),
-    "suspended": (situation(of=SUSPENDED, desired=0), "False", Reason.SUSPENDED, "nothing is pulled."),
-    "suspended, and some end": (
-        *(situation([A], of=SUSPENDED, desired=0), "False", Reason.SUSPENDED),
-        "1 worker finishes what it holds.",
-    ),
-    "an obstacle": (situation(obstacle=CODE_GONE), "False", Reason.CODE_NOT_FOUND, "There is no ConfigMap."),
-    "paused": (situation(obstacle=Waiting(Reason.PAUSED, "Paused.")), "Unknown", Reason.PAUSED, "Paused."),
-    "an invalid spec": (
-        situation(of=replace(group(), spec=None, fault="It is wrong.")),
-        *("False", Reason.INVALID, "It is wrong."),
-    ),
-    "a missing image": (situation([NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED, "A node cannot get the image"),
-    "two of three without an image": (
+    Case(situation(of=SUSPENDED, desired=0), "False", Reason.SUSPENDED, "nothing is pulled."),
+    Case(situation([A], of=SUSPENDED, desired=0), "False", Reason.SUSPENDED, "1 worker finishes what it holds."),
+    Case(situation(obstacle=CODE_GONE), "False", Reason.CODE_NOT_FOUND, "There is no ConfigMap."),
+    Case(situation(obstacle=Waiting(Reason.PAUSED, "Paused.")), "Unknown", Reason.PAUSED, "Paused."),
+    Case(situation(of=replace(group(), spec=None, fault="It is wrong.")), "False", Reason.INVALID, "It is wrong."),
+    Case(situation([NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED, "A node cannot get the image"),
+    Case(
         situation([ailing("a", "image-is-not-there"), NO_IMAGE, pending("c")]),
-        *("False", Reason.IMAGE_NOT_PULLED, "2 of 3 workers: A node cannot get the image"),
+        "False",
+        Reason.IMAGE_NOT_PULLED,
+        "2 of 3 workers: A node cannot get the image",
     ),
-    "one of several that is too large": (
-        *(situation([A, TOO_LARGE]), "True", Reason.WORKING),
+    Case(
+        situation([A, TOO_LARGE]),
+        "True",
+        Reason.WORKING,
         "1 of 2 workers can work. 1 cannot (Unschedulable): No node takes it",
     ),
-    "the worst of several": (
+    Case(
         situation([ailing("a", "driver-out-of-memory"), TOO_LARGE]),
-        *("False", Reason.CRASHING, "1 of 2 workers: The driver needs more memory"),
+        "False",
+        Reason.CRASHING,
+        "1 of 2 workers: The driver needs more memory",
     ),
-    "code that fails": (situation([ailing("a", "code-failed"), B]), "False", Reason.CODE_FAILED, "`amout`"),
-    "a quota": (
-        *(situation(deployment=QUOTA, revision=NEW), "False", Reason.PODS_REFUSED),
+    Case(situation([ailing("a", "code-failed"), B]), "False", Reason.CODE_FAILED, "`amout`"),
+    Case(
+        situation(deployment=QUOTA, revision=NEW),
+        "False",
+        Reason.PODS_REFUSED,
         "The API server makes no more pods: exceeded quota",
     ),
-    "a quota for some": (
-        *(situation([A], deployment=QUOTA, revision=NEW), "True", Reason.WORKING),
+    Case(
+        situation([A], deployment=QUOTA, revision=NEW),
+        "True",
+        Reason.WORKING,
         "2 cannot (PodsRefused): The API server makes no more pods",
     ),
-    "a Spark that refuses": (
-        *(situation([pod("a", is_ready=False)], {"a": SPARK}), "False", Reason.SPARK_FAILED),
+    Case(
+        situation([pod("a", is_ready=False)], {"a": SPARK}),
+        "False",
+        Reason.SPARK_FAILED,
         "Connection refused: spark.spark:7077.",
     ),
-    "a circuit that is open": (situation([A], {"a": BROKEN}), "False", Reason.CIRCUIT_OPEN, "The last one: no lake."),
-    "a new revision among the old": (
-        *(situation([OLD_A, B]), "True", Reason.ROLLING_OUT),
+    Case(situation([A], {"a": BROKEN}), "False", Reason.CIRCUIT_OPEN, "The last one: no lake."),
+    Case(
+        situation([OLD_A, B]),
+        "True",
+        Reason.ROLLING_OUT,
         "1 worker can work. 1 worker of a revision before is still there.",
     ),
-    "a new revision that starts": (
-        *(situation([OLD_A, pending("b")]), "False", Reason.ROLLING_OUT),
+    Case(
+        situation([OLD_A, pending("b")]),
+        "False",
+        Reason.ROLLING_OUT,
         "Workers of the new revision start. 1 worker is of one before.",
     ),
-    "a new revision that cannot start": (
-        *(situation([OLD_A, NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED),
-        "1 worker of a revision before can work.",
+    Case(situation([OLD_A, NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED, "1 worker of a revision before can work."),
+    Case(
+        situation([A, pod("b", deleting=True), pod("c", phase="Failed")]), "True", Reason.WORKING, "1 worker can work."
     ),
-    "deleted and failed pods do not count": (
-        situation([A, pod("b", deleting=True), pod("c", phase="Failed")]),
-        *("True", Reason.WORKING, "1 worker can work."),
-    ),
-}
+]
 OTHERS: list[tuple[ConditionType, Situation, str, Reason | None, str]] = [
     (AVAILABLE, situation([A]), "True", Reason.WORKING, ""),
     (AVAILABLE, situation([OLD_A, NO_IMAGE]), "True", Reason.WORKING, ""),
@@ -169,9 +183,8 @@ OTHERS: list[tuple[ConditionType, Situation, str, Reason | None, str]] = [
 
 
 def test_each_condition_follows_the_situation(subtests: pytest.Subtests) -> None:
-    rows = [(name, READY, *row) for name, row in CASES.items()] + [("", *other) for other in OTHERS]
-    for number, (name, kind, of, status, reason, sentence) in enumerate(rows):
-        with subtests.test(f"{number} {kind} {name or reason or sentence}"):
+    for number, (kind, of, status, reason, sentence) in enumerate([(READY, *case) for case in CASES] + OTHERS):
+        with subtests.test(f"{number} {kind} {status} {reason}: {sentence}"):
             found = said(standing(of), kind)
             assert found[0] == status
             assert reason is None or found[1] == reason
