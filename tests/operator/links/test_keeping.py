@@ -35,6 +35,7 @@ def access() -> Access:
     return METHODS["userpass"](current().new_folder("user"))
 
 
+@pytest.mark.interpreter
 async def test_link_survives_a_restart_of_its_server_and_sees_what_is_gone(nats_server: NatsServer, kept: Kept) -> None:
     link = await kept.link_to(nats_server)
     assert isinstance(await link.carry_out(Place(link.account, "ORDERS"), Create(ORDERS)), Present)

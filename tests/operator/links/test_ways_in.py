@@ -26,6 +26,7 @@ def access_of(method: str) -> Access:
     return METHODS[method](current().new_folder(method))
 
 
+@pytest.mark.interpreter
 @pytest.mark.parametrize(("method", "encrypted"), WAYS_IN)
 async def test_known_user_connects_with_each_encryption(
     start_nats: StartNats, kept: Kept, method: str, encrypted: str

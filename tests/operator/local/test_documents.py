@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from penstock_operator.local.documents import DocumentError, read_documents
 
+pytestmark = pytest.mark.interpreter
+
 
 def read(text: str) -> list[object]:
     return [document.content for document in read_documents("m.yaml", text)]

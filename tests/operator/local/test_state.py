@@ -23,6 +23,8 @@ HOLDER = """
 import sys
 from pathlib import Path
 from penstock_operator.local.state import StateFolder
+
+pytestmark = pytest.mark.interpreter
 with StateFolder(Path(sys.argv[1])).taken():
     print("taken", flush=True)
     sys.stdin.read()

@@ -12,6 +12,8 @@ from penstock_operator.plan.reconcile import plan
 from penstock_operator.plan.surroundings import Surroundings
 from penstock_operator.resources import KINDS, StreamSpec
 
+pytestmark = pytest.mark.interpreter
+
 json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

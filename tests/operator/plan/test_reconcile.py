@@ -164,6 +164,7 @@ STANDING = {
 }
 
 
+@pytest.mark.interpreter
 def test_declared_object_in_each_situation(subtests: pytest.Subtests) -> None:
     for name, case in STANDING.items():
         with subtests.test(name):

@@ -90,6 +90,7 @@ async def test_holder_without_a_network_stops_before_its_lease_runs_out() -> Non
     await holder.die()
 
 
+@pytest.mark.interpreter
 @in_virtual_time
 async def test_renewal_is_one_request_and_no_transition() -> None:
     world = World(2, is_calm=True)

@@ -8,6 +8,8 @@ import pytest
 from penstock_operator.services.leading import Leadership, NotLeadingError
 from tests.operator.services.virtual_time import in_virtual_time
 
+pytestmark = pytest.mark.interpreter
+
 
 def leading(until: float = math.inf) -> Leadership:
     leadership = Leadership(asyncio.get_running_loop().time)

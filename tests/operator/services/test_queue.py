@@ -7,6 +7,8 @@ import pytest
 from penstock_operator.plan.declared import Identity
 from penstock_operator.services.queue import WorkQueue
 
+pytestmark = pytest.mark.interpreter
+
 ORDERS = Identity("Stream", "shop", "orders")
 BILLS = Identity("Stream", "shop", "bills")
 FAR_AWAY_SECONDS = 3600.0
