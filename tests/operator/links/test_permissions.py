@@ -94,6 +94,7 @@ async def test_missing_permission_for_a_request_is_named(start_nats: StartNats, 
     for each in refused:
         assert f'Permissions Violation for Publish to "{literal}.' in each.message
         assert "Allow this user to publish there." in each.message
+        assert isinstance(each, Unknown) or each.passing, "it may be allowed later"
 
 
 async def test_user_may_be_limited_to_one_consumer_with_one_filter(start_nats: StartNats, kept: Kept) -> None:
@@ -106,14 +107,6 @@ async def test_user_may_be_limited_to_one_consumer_with_one_filter(start_nats: S
     assert not isinstance(await link.carry_out(consumer, Create(FILTERED)), Failure)
     other = {**FILTERED, "filter_subject": "orders.new.us"}
     assert isinstance(await link.carry_out(consumer, Update(other)), Failure)
-
-
-async def test_failure_for_a_missing_permission_passes(start_nats: StartNats, kept: Kept) -> None:
-    let_in(kept, start_with(start_nats, without("$JS.API.STREAM.CREATE.*")))
-    link = await kept.connected()
-    failure = await link.carry_out(Place(link.account, "ORDERS"), Create(STREAM))
-    assert isinstance(failure, Failure)
-    assert failure.passing
 
 
 @pytest.mark.parametrize("missing", quick_first(subjects(Feature.LIST)))

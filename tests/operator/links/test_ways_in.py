@@ -58,26 +58,19 @@ async def test_link_fails_while_its_secret_is_missing_or_wrong(start_nats: Start
     assert kept.links.link(CONNECTION) is None
 
 
-async def test_untrusted_server_is_reported_with_the_field_of_the_authority(start_nats: StartNats, kept: Kept) -> None:
-    encrypted = tls(current().new_folder("tls"))
-    server = start_nats(encryption=encrypted)
-    fields, _ = encryption(encrypted)
-    kept.keep(spec_of(server.url, **fields), {"authority": {"ca.crt": Authority.new("another").certificate.pem}})
-    failing = await kept.failing()
-    assert failing.reason is Reason.TLS_FAILED
-    assert "is not trusted" in failing.message
-    assert "tls.caSecretRef" in failing.message
-    assert "Tls(" not in failing.message
-
-
-async def test_server_that_wants_a_certificate_is_reported_with_its_field(start_nats: StartNats, kept: Kept) -> None:
+async def test_failure_of_tls_is_reported_with_the_field_that_solves_it(start_nats: StartNats, kept: Kept) -> None:
     encrypted = tls(current().new_folder("tls"), verify_clients=True)
     server = start_nats(encryption=encrypted)
     fields, secrets = encryption(encrypted)
+    stranger = {"ca.crt": Authority.new("another").certificate.pem}
+    kept.keep(spec_of(server.url, **fields), {**secrets, "authority": stranger})
+    failing = await kept.failing_with(Reason.TLS_FAILED)
+    assert "is not trusted" in failing.message
+    assert "tls.caSecretRef" in failing.message
+    assert "Tls(" not in failing.message
     del fields["tls"]["clientCertificateSecretRef"]
     kept.keep(spec_of(server.url, **fields), secrets)
-    failing = await kept.failing()
-    assert failing.reason is Reason.UNAUTHORIZED
+    failing = await kept.failing_with(Reason.UNAUTHORIZED)
     assert "tls.clientCertificateSecretRef" in failing.message
 
 

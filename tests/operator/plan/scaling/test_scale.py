@@ -193,18 +193,14 @@ few = st.integers(0, 1000)
 
 @st.composite
 def observations(draw: st.DrawFn) -> Observation:
-    workers, batches = draw(few), draw(st.integers(0, 1000))
-    sizes = [draw(st.integers(1, 1000)) for _ in range(min(batches, 3))]
-    work = Work()
-    for size in sizes:
+    workers, work = draw(few), Work()
+    for size in draw(st.lists(st.integers(1, 1000), max_size=3)):
         seconds = draw(st.floats(0, 1000))
         work += Work(1, size, seconds, size**2, size * seconds, seconds)
-    known = draw(st.booleans())
+    reading = Reading(at=0, pending=draw(counts), ack_pending=draw(counts), delivered=draw(counts))
     return Observation(
         now=draw(st.floats(0, 1000)),
-        reading=Reading(at=0, pending=draw(counts), ack_pending=draw(counts), delivered=draw(counts))
-        if known
-        else None,
+        reading=draw(st.sampled_from([reading, None])),
         workers=workers,
         ready=draw(st.integers(0, workers)),
         held=draw(counts),
