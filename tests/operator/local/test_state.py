@@ -10,6 +10,8 @@ import pytest
 
 from penstock_operator.local.state import ConnectionRecord, GroupRecord, HomeRecord, StateError, StateFolder
 
+pytestmark = pytest.mark.interpreter
+
 DEAD = {"dead_letter_stream": "ORDERS-etl-dead", "dead_letter_subject": "dead.ORDERS.etl"}
 SHOP = {"namespace": "default"}
 HOME = HomeRecord(
@@ -23,8 +25,6 @@ HOLDER = """
 import sys
 from pathlib import Path
 from penstock_operator.local.state import StateFolder
-
-pytestmark = pytest.mark.interpreter
 with StateFolder(Path(sys.argv[1])).taken():
     print("taken", flush=True)
     sys.stdin.read()
