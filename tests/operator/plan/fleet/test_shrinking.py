@@ -70,6 +70,23 @@ def test_moves_of_a_fleet_that_shrinks(subtests: pytest.Subtests) -> None:
             assert shrink(replicas, wanted, pods, told) == moves
 
 
+def test_marks_stay_while_the_controller_has_not_deleted_the_surplus() -> None:
+    """Without its mark the idle worker would be as likely to be deleted as the busy one."""
+    told, pods = {"a": BUSY, "b": RETIRED}, [A, MARKED_B]
+    assert shrink(1, 1, pods, told) == Moves()
+    assert shrink(1, 1, pods, {"a": BUSY}) == Moves(retire=("b",))
+    assert shrink(1, 2, pods, told) == Moves(replicas=2)
+    assert shrink(2, 2, pods, told) == Moves(recall=("b",), unmark=("b",))
+
+
+def test_marks_stay_while_part_of_the_surplus_is_deleted_and_part_is_wanted_again() -> None:
+    told = {"a": BUSY, "b": RETIRED, "c": RETIRED}
+    pods = [A, MARKED_B, pod("c", **MARK)]
+    assert shrink(1, 2, pods, told) == Moves(replicas=2)
+    assert shrink(2, 2, pods, told) == Moves()
+    assert shrink(2, 2, pods[:2], told) == Moves(recall=("b",), unmark=("b",))
+
+
 def test_workers_that_retire_without_need_are_recalled() -> None:
     assert shrink(3, 2, [A, B, C], dict.fromkeys("abc", RETIRED)).recall == ("b", "a")
 
@@ -123,7 +140,6 @@ class World:
         if moves.replicas is not None:
             assert moves.replicas >= min(self.wanted, self.asked)
             self.asked = moves.replicas
-            self.control(draw)
 
     def control(self, draw: "Draw") -> None:
         """Make or delete pods like a ReplicaSet controller; any pod where it weighs more than is known."""
@@ -184,10 +200,13 @@ def test_no_step_removes_a_worker_with_messages_and_the_wanted_number_is_reached
     for _ in range(data.draw(some.integers(0, 12))):
         world.wanted = data.draw(some.integers(1, 6))
         world.live(draw)
-        world.look(draw)
+        for _ in range(data.draw(some.integers(1, 5))):  # the controller may be slower than the next look
+            world.look(draw)
+        world.control(draw)
     world.calm_down()
     for _ in range(4):  # recalled or retired, marked, fewer; and pods that came in between
         world.look(Draw())
+        world.control(Draw())
         world.calm_down()
     assert (len(world.pods), world.asked) == (world.wanted, world.wanted)
     assert not any(each.deletion_cost for each in world.pods.values())
@@ -204,5 +223,6 @@ def test_stuck_workers_go_when_they_are_late(data: Any) -> None:  # noqa: ANN401
         world.held[name] = 1
     for _ in range(3):
         world.look(Draw())
+        world.control(Draw())
         world.late = set(world.retiring)
     assert len(world.pods) == world.wanted
