@@ -1,12 +1,10 @@
-"""A real driver as a process of its own, with the engine's client at the other end of its socket.
-
-Knows settings and the exchange. Does not know what the user's code does (code/jobs.py).
-"""
+"""A real driver as a process of its own, with the engine's client at the other end of its socket."""
 
 import dataclasses
 import json
 import sys
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -25,9 +23,8 @@ from tests.testbed.processes import program
 from tests.testbed.programs import Program
 from tests.testbed.waiting import eventually
 
-START_SECONDS = 300
-"""On a machine that does much else, a JVM takes a minute, and so does its first batch."""
 LONG_SECONDS = 300
+"""On a busy machine a JVM takes a minute to start, and its first batch another."""
 CODE = Path(__file__).with_name("code")
 JOBS = "jobs:process"
 QUICK: Mapping[str, str] = {
@@ -40,7 +37,7 @@ batches = count(1)
 
 
 class RunningDriver:
-    """A driver for tests; starts with its `with`, and ends with it."""
+    """A driver for tests, started and ended by its `with`."""
 
     def __init__(self, name: str = "driver", **settings: object) -> None:
         self.folder = run.current().new_folder(name)
@@ -59,41 +56,70 @@ class RunningDriver:
         file.write_text(json.dumps(dataclasses.asdict(self.settings)))
         command = [sys.executable, "-m", "penstock_worker.driver.main", "--settings", str(file)]
         self.program = Program(name, command, self.folder, {"JOBS_FOLDER": str(self.jobs_folder)})
+        self.program.env.pop("SPARK_CONF_DIR", None)  # of the Spark that this test process has started
         self.client = DriverClient(self.settings.socket)
+        self.calls = ThreadPoolExecutor()
 
     def __enter__(self) -> Self:
         self.program.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.client.close()
         if self.program.is_running:
             self.program.kill()
+        self.calls.shutdown()
+        self.client.close()
 
     def describe(self) -> Description | None:
-        """Return what it says of itself; None if it is not there."""
+        """Return the driver's description of itself; None if there is no driver."""
         try:
             return self.client.describe()
         except DriverLostError:
             return None
 
     def wait_ready(self) -> None:
-        self.program.wait_ready(self.is_ready, START_SECONDS)
+        self.program.wait_ready(self.is_ready, LONG_SECONDS)
 
     def is_ready(self) -> bool:
-        said = self.describe()
-        assert said is None or not said.permanent, said
-        return said is not None and said.ready
+        described = self.describe()
+        assert described is None or not described.permanent, described
+        return described is not None and described.ready
 
-    def run(self, job: str, texts: tuple[str, ...] = ("a", "b"), **facts: object) -> Outcome:
-        """Have a job done with a batch of its own."""
-        batch = handed(job, len(texts), **facts)
-        outcome = self.client.run(batch, rows(texts), timeout_seconds=LONG_SECONDS)
+    def wait_unusable(self) -> str:
+        """Return why the driver will never be ready, once it says so."""
+        described = eventually(self.describe_unusable, "the driver is unusable", LONG_SECONDS)
+        return described.why_not
+
+    def describe_unusable(self) -> Description | None:
+        described = self.describe()
+        return described if described is not None and described.permanent else None
+
+    def run(self, job: str, **facts: object) -> Outcome:
+        """Run a job on a batch, and forget it."""
+        batch = handed(job, **facts)  # type: ignore[arg-type]
+        outcome = self.run_batch(batch)
         self.client.forget(batch.name)
         return outcome
 
+    def run_batch(self, batch: Handed, texts: tuple[str, ...] = ("a", "b")) -> Outcome:
+        return self.client.run(batch, rows(texts), timeout_seconds=LONG_SECONDS)
+
+    def begin(self, batch: Handed) -> "Future[Outcome]":
+        """Run a batch in a thread."""
+        return self.calls.submit(self.run_batch, batch)
+
+    def begin_and_wait(self, batch: Handed) -> "Future[Outcome]":
+        """Begin a run, and return once its job has said that it is there."""
+        outcome = self.begin(batch)
+        self.wait_logged(f"{batch.name.batch_id} is at work")
+        return outcome
+
+    def written(self, batch: Handed) -> Path:
+        """Return where jobs write what they make of a batch."""
+        return self.jobs_folder / batch.name.batch_id
+
     def jvm(self) -> psutil.Process:
-        """Return its JVM, once there is one and no other: one that was killed may be on its way out."""
+        """Return its JVM, once there is exactly one: one that was killed may still be ending."""
         found: list[psutil.Process] = []
 
         def is_one() -> bool:
@@ -103,15 +129,11 @@ class RunningDriver:
         eventually(is_one, "there is one JVM", LONG_SECONDS)
         return found[0]
 
-    def losses(self) -> int:
-        """Return how often Spark was noticed to be lost while nothing ran; it is known to be by then."""
-        return self.program.log.read_text().count("Spark is lost: ")
-
     def children(self) -> list[psutil.Process]:
         return psutil.Process(self.program.pid).children(recursive=True)
 
-    def wait_said(self, what: str) -> None:
-        eventually(lambda: what in self.program.log.read_text(), f"the driver says {what!r}", LONG_SECONDS)
+    def wait_logged(self, text: str) -> None:
+        eventually(lambda: text in self.program.log.read_text(), f"the driver logs {text!r}", LONG_SECONDS)
 
 
 def handed(job: str, size: int = 2, **facts: object) -> Handed:

@@ -1,4 +1,4 @@
-"""The user's code is found, imported and judged; what is wrong is one sentence with the line."""
+"""The user's code is found, imported and checked; an error names the line."""
 
 import sys
 from collections.abc import Iterator
@@ -7,6 +7,18 @@ from pathlib import Path
 import pytest
 
 from penstock_worker.driver.entrypoint import EntrypointError, load, unload
+
+pytestmark = pytest.mark.interpreter
+WRONG = {
+    ("x = 1\nraise KeyError('TABLE')\n", 2): "importing the module failed with KeyError: 'TABLE'",
+    ("x = 1\nimport users_missing\n", 2): "No module named 'users_missing'. Install it beside the worker.",
+    ("x = 1\n\ndef process(df, batch)\n", 3): "expected ':'.",
+    ("import sys\nsys.exit(3)\n", 2): "importing the module failed with SystemExit: 3",
+    ("\nasync def process(df, batch): ...\n", 2): "is async: write `def`, as a batch has a thread of its own.",
+    ("\ndef process(df, batch):\n    yield df\n", 2): "has a yield, and so would do nothing: write it without.",
+    ("def process(df): ...\n", 1): "has to take (df, batch), and takes (df).",
+    ("def process(df, batch, table): ...\n", 1): "has to take (df, batch), and takes (df, batch, table).",
+}
 
 
 @pytest.fixture
@@ -31,13 +43,16 @@ def refusal(folder: Path, entrypoint: str = "users_etl:process") -> str:
     return str(problem.value)
 
 
-def test_a_function_is_loaded_with_the_modules_that_are_the_users_own(folder: Path) -> None:
-    write(folder, "import json\nimport users_tables\ndef process(df, batch): return 1\n")
-    write(folder, "", "users_tables.py")
+def test_a_function_is_loaded_with_the_users_own_modules_and_again_after_unloading(folder: Path) -> None:
+    write(folder, "import json\nimport users_tables\ndef process(df, batch): return users_tables.NAME\n")
+    tables = write(folder, "NAME = 'first'\n", "users_tables.py")
     code = load("users_etl:process", [str(folder)])
-    assert code.process(None, None) == 1
+    assert code.process(None, None) == "first"
     assert {module.__name__ for module in code.modules} == {"users_etl", "users_tables"}
     assert folder.resolve() in code.folders
+    tables.write_text("NAME = 'the second'\n")
+    unload(code)
+    assert load("users_etl:process", [str(folder)]).process(None, None) == "the second"
 
 
 def test_libraries_installed_inside_a_project_are_not_the_users_own(folder: Path) -> None:
@@ -47,49 +62,23 @@ def test_libraries_installed_inside_a_project_are_not_the_users_own(folder: Path
     assert [module.__name__ for module in load("users_etl:process", [str(folder)]).modules] == ["users_etl"]
 
 
-def test_code_that_was_unloaded_is_imported_anew_with_all_its_modules(folder: Path) -> None:
-    write(folder, "import users_tables\ndef process(df, batch): return users_tables.NAME\n")
-    tables = write(folder, "NAME = 'first'\n", "users_tables.py")
-    code = load("users_etl:process", [str(folder)])
-    tables.write_text("NAME = 'the second'\n")
-    unload(code)
-    assert load("users_etl:process", [str(folder)]).process(None, None) == "the second"
-
-
-def test_any_callable_will_do_that_takes_two_arguments(folder: Path) -> None:
+def test_any_callable_with_two_arguments_will_do(folder: Path) -> None:
     write(folder, "class Job:\n  def __call__(self, df, batch, mode='append'): ...\nprocess = Job()\n")
     assert callable(load("users_etl:process", [str(folder)]).process)
 
 
-def test_a_missing_module_is_named_with_where_it_was_looked_for(folder: Path) -> None:
+def test_a_missing_module_or_function_is_reported_with_what_was_found(folder: Path) -> None:
     assert refusal(folder) == f"There is no module 'users_etl' in {folder.resolve()}: check the entrypoint."
+    file = write(folder, "def proces(df, batch): ...\n").resolve()
+    assert refusal(folder) == f"{file} has no 'process': it has proces."
+    other = write(folder, "process = 7\n", "users_other.py").resolve()
+    assert refusal(folder, "users_other:process") == f"process in {other} is a int, not a function."
 
 
-def test_a_missing_function_is_named_with_those_that_are_there(folder: Path) -> None:
-    file = write(folder, "def proces(df, batch): ...\n")
-    assert refusal(folder) == f"{file.resolve()} has no 'process': it has proces."
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "told"),
-    [
-        ("x = 1\nraise KeyError('TABLE')\n", 2, "importing the module failed with KeyError: 'TABLE'"),
-        ("x = 1\nimport users_missing\n", 2, "No module named 'users_missing'. Install it beside the worker."),
-        ("x = 1\n\ndef process(df, batch)\n", 3, "expected ':'."),
-        ("import sys\nsys.exit(3)\n", 2, "importing the module failed with SystemExit: 3"),
-        ("\nasync def process(df, batch): ...\n", 2, "is async: write `def`, as a batch has a thread of its own."),
-        ("\ndef process(df, batch):\n    yield df\n", 2, "has a yield, and so would do nothing: write it without."),
-        ("def process(df): ...\n", 1, "has to take (df, batch), and takes (df)."),
-        ("def process(df, batch, table): ...\n", 1, "has to take (df, batch), and takes (df, batch, table)."),
-    ],
-)
-def test_what_is_wrong_in_the_code_is_told_with_its_line(folder: Path, text: str, line: int, told: str) -> None:
-    file = write(folder, text).resolve()
-    said = refusal(folder)
-    assert said.startswith(f"{file}:{line}: ")
-    assert said.endswith(told)
-
-
-def test_what_is_no_function_is_refused(folder: Path) -> None:
-    file = write(folder, "process = 7\n")
-    assert refusal(folder) == f"process in {file.resolve()} is a int, not a function."
+def test_wrong_code_is_reported_with_its_line(folder: Path, subtests: pytest.Subtests) -> None:
+    for number, ((text, line), report) in enumerate(WRONG.items()):
+        with subtests.test(text):
+            file = write(folder, text, f"users_etl{number}.py").resolve()
+            message = refusal(folder, f"users_etl{number}:process")
+            assert message.startswith(f"{file}:{line}: ")
+            assert message.endswith(report)

@@ -1,7 +1,4 @@
-"""Whether a driver is alive, as a kubelet asks: while Spark starts, or cannot; not when nothing in it moves."""
-
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+"""The driver's liveness probe: it fails only when nothing in the driver moves."""
 
 import pytest
 
@@ -10,79 +7,55 @@ from penstock_worker.driver.runs import Run
 from penstock_worker.policy.outcome import Verdict
 from tests.testbed import ports
 from tests.testbed.waiting import eventually
-from tests.worker.driver.driving import LONG_SECONDS, START_SECONDS, RunningDriver, handed, rows
+from tests.worker.driver.driving import LONG_SECONDS, RunningDriver, handed, rows
 from tests.worker.probing import fetched
 
-pytestmark = pytest.mark.timeout(2 * START_SECONDS)
 ALIVE = (200, "Alive.\n")
 HANG_SECONDS = 10.0
 QUICK_SECONDS = 2.0
-TEXTS = ("a", "b")
 
 
-@pytest.fixture
-def place() -> Iterator[str]:
-    port = ports.free_port()
-    yield f"{ports.LOOPBACK}:{port}"
-    ports.release(port)
+@pytest.mark.interpreter
+def test_a_driver_is_not_alive_while_user_code_holds_the_interpreter(driver: RunningDriver) -> None:
+    place = str(driver.settings.driver.probes)
+
+    def is_alive() -> bool:
+        try:
+            return fetched(place, "/healthz", seconds=QUICK_SECONDS) == ALIVE
+        except OSError:
+            return False
+
+    eventually(is_alive, "it answers", LONG_SECONDS)
+    outcome = driver.begin_and_wait(handed("hold_the_interpreter"))
+    eventually(lambda: not is_alive(), "it stops answering", LONG_SECONDS)
+    (driver.jobs_folder / "held").write_text("go on")
+    assert outcome.result().verdict is Verdict.OK
+    eventually(is_alive, "it answers again", LONG_SECONDS)
+    assert fetched(place, "/readyz")[0] == 404
 
 
-def answers(place: str) -> bool:
-    try:
-        return fetched(place, "/healthz", seconds=QUICK_SECONDS) == ALIVE
-    except OSError:
-        return False
-
-
-def test_a_driver_is_alive_while_spark_starts_and_not_while_code_lets_no_other_thread_run(
-    place: str, pool: ThreadPoolExecutor
-) -> None:
-    with RunningDriver("driver-probed", probes=place) as driver:
-        eventually(lambda: answers(place), "it answers", START_SECONDS)
-        assert not driver.is_ready()
-        driver.wait_ready()
-        batch = handed("hold_the_interpreter")
-        outcome = pool.submit(driver.client.run, batch, rows(TEXTS), timeout_seconds=LONG_SECONDS)
-        driver.wait_said(f"{batch.name.batch_id} holds the interpreter")
-        eventually(lambda: not answers(place), "it answers no more", LONG_SECONDS)
-        (driver.jobs_folder / "pipe").write_text("go on")
-        assert outcome.result().verdict is Verdict.OK
-        eventually(lambda: answers(place), "it answers again", LONG_SECONDS)
-        assert fetched(place, "/readyz")[0] == 404
-
-
-def test_a_driver_whose_code_cannot_be_imported_is_alive(place: str) -> None:
-    """Another process would not import it either: to start one again and again is of no use."""
+@pytest.mark.full
+def test_a_driver_whose_code_cannot_be_imported_is_alive() -> None:
+    """A new process could not import it either, so restarting the driver would not help."""
+    place = f"{ports.LOOPBACK}:{ports.free_port()}"
     with RunningDriver("driver-without-code", entrypoint="no_such_module:process", probes=place) as driver:
-        eventually(lambda: is_permanent(driver), "it says so", START_SECONDS)
+        assert "There is no module 'no_such_module'" in driver.wait_unusable()
         assert fetched(place, "/healthz") == ALIVE
 
 
-def is_permanent(driver: RunningDriver) -> bool:
-    said = driver.describe()
-    return said is not None and said.permanent
+def test_probes_that_cannot_be_served_end_the_driver_with_a_sentence(subtests: pytest.Subtests) -> None:
+    for place in ("localhost", "256.0.0.1:8082"):
+        with subtests.test(place), RunningDriver("driver-refused", master="sc://localhost", probes=place) as driver:
+            assert driver.program.wait_ended(LONG_SECONDS) == 2
+            assert f"Probes cannot be served at {place}" in driver.program.log_tail(5).replace("'", "")
 
 
-@pytest.mark.parametrize("place", ["localhost", "256.0.0.1:8082"])
-def test_probes_that_cannot_be_served_are_told_and_end_it(place: str) -> None:
-    with RunningDriver("driver-refused", probes=place) as driver:
-        assert driver.program.wait_ended(START_SECONDS) == 2
-        assert f"Probes cannot be served at {place}" in driver.program.log_tail(5).replace("'", "")
-
-
-def run_of(deadline: float) -> Run:
+def test_a_run_past_its_deadline_or_a_dead_thread_fails_the_probe() -> None:
     batch = handed("count")
-    return Run(batch, rows(TEXTS), deadline)
-
-
-def test_a_run_is_given_the_time_in_which_the_driver_should_have_ended_itself() -> None:
-    run = run_of(deadline=100.0)
+    run = Run(batch, rows(("a", "b")), 100.0)
     assert liveness([run], [], HANG_SECONDS, now=139.0).holds
-    judged = liveness([run], [], HANG_SECONDS, now=141.0)
-    assert not judged.holds
-    assert judged.sentence == f"Batch {run.name.batch_id} is at work 41 s past its deadline."
-
-
-def test_a_part_that_nobody_sees_to_any_more_is_named() -> None:
-    judged = liveness([], ["Spark", "the clock"], HANG_SECONDS, now=0.0)
-    assert (judged.holds, judged.sentence) == (False, "Nobody sees to Spark and the clock any more.")
+    late = liveness([run], [], HANG_SECONDS, now=141.0)
+    assert not late.holds
+    assert late.sentence == f"Batch {run.name.batch_id} is at work 41 s past its deadline."
+    dead = liveness([], ["Spark", "the clock"], HANG_SECONDS, now=0.0)
+    assert (dead.holds, dead.sentence) == (False, "Nobody sees to Spark and the clock any more.")

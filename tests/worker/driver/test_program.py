@@ -1,61 +1,54 @@
-"""The program `penstock-driver`: bad input is one sentence, and nothing is left of a process before it."""
+"""The program `penstock-driver`: wrong input is reported in one sentence, and its work folder is its own."""
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
-import pytest
+from tests.testbed import ports
+from tests.worker.driver.driving import LONG_SECONDS, RunningDriver
+from tests.worker.probing import fetched
 
-from tests.testbed.waiting import eventually
-from tests.worker.driver.driving import LONG_SECONDS, START_SECONDS, RunningDriver
-
-pytestmark = pytest.mark.timeout(2 * START_SECONDS)
-
-
-def ended(driver: RunningDriver) -> "subprocess.CompletedProcess[str]":
-    """Run a driver that ends by itself."""
-    command = [sys.executable, "-m", "penstock_worker.driver.main", "--settings", str(driver.folder / "settings.json")]
-    return subprocess.run(command, capture_output=True, text=True, timeout=LONG_SECONDS, check=False)
+ALIVE = (200, "Alive.\n")
 
 
-def test_settings_that_are_wrong_are_told_by_their_place() -> None:
+def refusal(driver: RunningDriver) -> str:
+    """Run a driver that ends by itself, as its settings are wrong; return its last message."""
+    result = subprocess.run(
+        driver.program.command,
+        env=driver.program.env,
+        capture_output=True,
+        text=True,
+        timeout=LONG_SECONDS,
+        check=False,
+    )
+    assert result.returncode == 2
+    return str(json.loads(result.stderr.splitlines()[-1])["message"])
+
+
+def test_wrong_settings_are_reported_with_their_place() -> None:
     driver = RunningDriver()
     file = driver.folder / "settings.json"
     document = json.loads(file.read_text())
     del document["driver"]["entrypoint"]
     file.write_text(json.dumps(document))
-    result = ended(driver)
-    (line,) = result.stderr.splitlines()
-    assert result.returncode == 2
-    assert json.loads(line)["message"] == f"{file}: driver.entrypoint: it is missing."
+    assert refusal(driver) == f"{file}: driver.entrypoint: it is missing."
+    file.unlink()
+    assert "No such file or directory" in refusal(driver)
 
 
-def test_a_missing_settings_file_is_named() -> None:
-    driver = RunningDriver()
-    (driver.folder / "settings.json").unlink()
-    result = ended(driver)
-    assert result.returncode == 2
-    assert "No such file or directory" in result.stderr
-
-
-def test_a_master_that_is_none_is_told_at_once() -> None:
+def test_malformed_master_makes_the_driver_unusable() -> None:
     with RunningDriver(master="sc://host:port:1", conf={}) as driver:
-        eventually(lambda: is_told(driver, "is no address of a Spark Connect server"), "why it cannot", LONG_SECONDS)
+        assert "is no address of a Spark Connect server" in driver.wait_unusable()
 
 
-def test_a_folder_is_not_shared_and_is_emptied_at_the_start() -> None:
-    driver = RunningDriver(entrypoint="no_such_module:process")
+def test_a_driver_that_waits_for_spark_is_alive_in_an_empty_folder_of_its_own() -> None:
+    place, master = (f"{ports.LOOPBACK}:{ports.free_port()}" for _ in range(2))
+    driver = RunningDriver("driver-waiting", master=f"spark://{master}", conf={}, probes=place)
     left = Path(driver.settings.driver.work_folder) / "spark-1234"
     left.mkdir(parents=True)
     with driver:
-        eventually(lambda: is_told(driver, "There is no module 'no_such_module'"), "why it cannot", START_SECONDS)
+        driver.wait_logged("No Spark master is reached")
+        assert not driver.is_ready()
+        assert fetched(place, "/healthz") == ALIVE
         assert not left.exists()
-        result = ended(driver)
-        assert result.returncode == 2
-        assert "Another driver works in" in result.stderr
-
-
-def is_told(driver: RunningDriver, what: str) -> bool:
-    said = driver.describe()
-    return said is not None and said.permanent and what in said.why_not
+        assert "Another driver works in" in refusal(driver)

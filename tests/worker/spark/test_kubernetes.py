@@ -12,7 +12,7 @@ from penstock_worker.spark import defaults, kubernetes
 from penstock_worker.spark.executor import executor_command
 from penstock_worker.spark.problems import CannotStartError
 from tests.testbed import ports
-from tests.worker.driver.driving import START_SECONDS
+from tests.worker.driver.driving import LONG_SECONDS
 
 URL = "k8s://https://kubernetes.default.svc"
 POD = {
@@ -111,7 +111,7 @@ spark.close()
 """
 
 
-@pytest.mark.timeout(START_SECONDS)
+@pytest.mark.timeout(LONG_SECONDS)
 def test_an_api_server_that_is_not_there_is_told_in_a_sentence_and_tried_again(tmp_path: Path) -> None:
     url = f"k8s://https://{ports.LOOPBACK}:{ports.free_port()}"
     pod = {**POD, "PENSTOCK_POD_IP": ports.LOOPBACK}

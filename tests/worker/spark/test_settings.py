@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.driver.driving import QUICK, START_SECONDS
+from tests.worker.driver.driving import LONG_SECONDS, QUICK
 
-pytestmark = pytest.mark.timeout(START_SECONDS)
+pytestmark = pytest.mark.timeout(LONG_SECONDS)
 CHECKS = """
 import json, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A user's code, for tests of the driver: what it does with a batch is chosen by the stream that the batch is of."""
+"""A user's code, for tests of the driver: the batch's stream names the job to run."""
 
 import ctypes
 import os
@@ -14,11 +14,12 @@ from pyspark.sql import functions as F  # noqa: N812 - as all who write Spark ca
 from penstock_worker.api import Batch, Reject, Retry
 
 UNTIL_KILLED = 10_000
+both_slots = threading.Barrier(2)
 
 
 @F.udf("string")
 def shouted(text: str) -> str:
-    """Made at the module's top: it belongs to one JVM."""
+    """A function made when the module is imported: it belongs to one JVM."""
     return text.upper()
 
 
@@ -41,7 +42,7 @@ def dying(_text: str) -> str:
 
 @F.udf("string")
 def hanging(text: str) -> str:
-    time.sleep(UNTIL_KILLED)
+    time.sleep(UNTIL_KILLED)  # calm: user code that works until it is killed
     return text
 
 
@@ -50,13 +51,13 @@ def write(df: DataFrame, batch: Batch) -> None:
 
 
 def count(_df: DataFrame, batch: Batch) -> None:
-    """Leave a line per run, so that a test can tell how often it ran."""
+    """Write a line per run, so that a test can count runs."""
     with (folder() / "counted").open("a") as lines:
         lines.write(f"{batch.id}\n")
 
 
 def tell_plan(df: DataFrame, batch: Batch) -> None:
-    """Note in how many partitions, and by which plan."""
+    """Write the number of partitions, and whether the plan has a shuffle."""
     totals = df.groupBy("subject").count()
     totals.collect()
     plan = totals._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001 - which explain() prints only
@@ -139,12 +140,12 @@ def unwritable_path(df: DataFrame, _batch: Batch) -> None:
 
 
 def hang_in_spark(df: DataFrame, batch: Batch) -> None:
-    say(f"{batch.id} hangs in Spark")
+    say(f"{batch.id} is at work")
     df.select(hanging("subject")).collect()
 
 
 def hang_in_python(_df: DataFrame, batch: Batch) -> None:
-    say(f"{batch.id} hangs in Python")
+    say(f"{batch.id} is at work")
     threading.Event().wait()
 
 
@@ -155,17 +156,18 @@ def hang_in_spark_and_begin_again(df: DataFrame, batch: Batch) -> None:
         df.select(hanging("subject")).collect()
 
 
-def wait_for_a_file(_df: DataFrame, batch: Batch) -> None:
-    say(f"{batch.id} waits")
-    while not (folder() / "go-on").exists():
-        time.sleep(0.01)
+def wait_for_a_test(_df: DataFrame, batch: Batch) -> None:
+    """Work until the test writes to a pipe."""
+    os.mkfifo(folder() / "pipe")
+    say(f"{batch.id} is at work")
+    (folder() / "pipe").read_text()
 
 
 def hold_the_interpreter(_df: DataFrame, batch: Batch) -> None:
-    """Let no other thread run until somebody writes to a pipe: so does C code that never gives the lock back."""
-    pipe = folder() / "pipe"
+    """Let no other thread run until the test writes to a pipe, like C code that never releases the lock."""
+    pipe = folder() / "held"
     os.mkfifo(pipe)
-    say(f"{batch.id} holds the interpreter")
+    say(f"{batch.id} is at work")
     ctypes.PyDLL(None).open(os.fsencode(pipe), os.O_RDONLY)
 
 
@@ -184,12 +186,10 @@ def out_of_memory(_df: DataFrame, batch: Batch) -> None:
 
 
 def set_and_look(_df: DataFrame, batch: Batch) -> None:
-    """Meet the other slot, and tell whether one sees what the other set."""
+    """Set values in both slots at once, then write what this one sees."""
     batch.spark.conf.set("spark.sql.shuffle.partitions", str(batch.first_seq + 10))
     batch.spark.range(batch.first_seq).createOrReplaceTempView("mine")
-    (folder() / f"met-{batch.first_seq}").touch()
-    while not all((folder() / f"met-{number}").exists() for number in (1, 2)):
-        time.sleep(0.01)
+    both_slots.wait()
     seen = batch.spark.conf.get("spark.sql.shuffle.partitions"), batch.spark.table("mine").count()
     (folder() / batch.id).write_text(repr(seen))
 

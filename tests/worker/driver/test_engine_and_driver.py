@@ -1,4 +1,4 @@
-"""Engine and driver as they work together: messages on a real server, through real Spark, into files."""
+"""Engine and driver together: messages on a real server, through real Spark, into files."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ COUNT = 500
 
 @pytest.fixture
 async def work(driver: RunningDriver, shared_servers: SharedServers) -> AsyncIterator[Scene]:
-    """A scene whose driver is the real one: its function does what the stream is called."""
+    """A scene with the real driver, whose job is named by the stream."""
     async with scene(shared_servers.get(NEWEST).url, "write") as made:
         await made.consumer()
         made.settings = replace(made.settings, socket=driver.settings.socket)
@@ -24,7 +24,8 @@ async def work(driver: RunningDriver, shared_servers: SharedServers) -> AsyncIte
         await made.js.streams.delete("write")
 
 
-async def test_messages_become_rows_of_files_each_once(work: Scene, driver: RunningDriver) -> None:
+@pytest.mark.interpreter
+async def test_each_message_becomes_one_row_of_a_file(work: Scene, driver: RunningDriver) -> None:
     await work.publish_many(COUNT)
     stop = await work.drained()
     assert stop.code == 0

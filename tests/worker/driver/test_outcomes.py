@@ -1,0 +1,91 @@
+"""The outcome of a run, by what the user's code does with real Spark."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from penstock_worker.exchange.client import DriverFaultError
+from penstock_worker.exchange.columns import COLUMNS
+from penstock_worker.policy.outcome import Rejection, Verdict
+from tests.worker.driver.driving import LONG_SECONDS, RunningDriver, handed, rows
+
+VERDICTS = {
+    "raise_reject": Verdict.DATA,
+    "bad_cast": Verdict.DATA,
+    "bad_cast_on_write": Verdict.DATA,
+    "raise_in_sql": Verdict.DATA,
+    "fail_fast": Verdict.DATA,
+    "udf_raises": Verdict.DATA,
+    "udf_raises_on_write": Verdict.DATA,
+    "udf_raises_and_is_wrapped": Verdict.DATA,
+    "wrong_column": Verdict.CODE,
+    "type_error": Verdict.CODE,
+    "leave": Verdict.CODE,
+    "missing_path": Verdict.CODE,
+    "missing_module": Verdict.CODE,
+    "python_worker_dies": Verdict.TRANSIENT,
+    "unwritable_path": Verdict.TRANSIENT,
+}
+
+
+@pytest.mark.interpreter
+def test_function_receives_the_messages_unchanged(driver: RunningDriver) -> None:
+    batch, texts = handed("write"), ("a", "é")
+    outcome = driver.run_batch(batch, texts)
+    assert (outcome.verdict, outcome.fault) == (Verdict.OK, None)
+    written = pq.read_table(driver.written(batch)).sort_by("seq")
+    assert written.cast(COLUMNS).to_pylist() == rows(texts).to_pylist()  # Parquet's old timestamps have no zone
+
+
+def test_each_error_has_its_verdict(driver: RunningDriver, subtests: pytest.Subtests) -> None:
+    for job, verdict in VERDICTS.items():
+        with subtests.test(job):
+            outcome = driver.run(job)
+            assert outcome.verdict is verdict, outcome
+            assert outcome.fault is not None
+            assert outcome.fault.message
+
+
+def test_outcome_carries_rejections_retry_delay_and_the_line_of_the_fault(driver: RunningDriver) -> None:
+    rejected, retried, failed = (driver.run(job) for job in ("reject_some", "raise_retry", "wrong_column"))
+    assert (rejected.verdict, rejected.rejections) == (Verdict.OK, (Rejection(1, "no amount"),))
+    assert (retried.verdict, retried.retry_after_seconds) == (Verdict.TRANSIENT, 7)
+    fault = failed.fault
+    assert fault is not None
+    assert fault.place is not None
+    file, _, line = fault.place.rpartition(":")
+    assert Path(file) == Path(__file__).with_name("code") / "jobs.py"
+    assert "no_such_column" in Path(file).read_text().splitlines()[int(line) - 1]
+    assert fault.condition is not None
+    assert fault.condition.startswith("UNRESOLVED_COLUMN")
+    assert (fault.type, fault.sqlstate) == ("AnalysisException", "42703")
+
+
+def test_user_settings_win_and_a_batch_with_a_core_of_its_own_is_one_task_without_shuffle(
+    driver: RunningDriver,
+) -> None:
+    for job, expected in (("settings_seen", repr(["UTC", "2", "ours"])), ("tell_plan", "1 False")):
+        batch = handed(job)
+        assert driver.run_batch(batch).verdict is Verdict.OK
+        assert driver.written(batch).read_text() == expected
+
+
+def test_sent_messages_can_be_fetched_until_the_run_is_forgotten(driver: RunningDriver) -> None:
+    batch = handed("send")
+    outcome = driver.run_batch(batch)
+    assert (outcome.verdict, outcome.outgoing) == (Verdict.OK, 2)
+    table = driver.client.outgoing(batch.name, timeout_seconds=LONG_SECONDS)
+    assert sorted(table["data"].to_pylist()) == [b"a", b"b"]
+    driver.client.forget(batch.name)
+    with pytest.raises(DriverFaultError, match="is not known here"):
+        driver.client.outgoing(batch.name, timeout_seconds=LONG_SECONDS)
+
+
+def test_staged_files_are_published_before_the_outcome_and_dropped_after_a_failure(driver: RunningDriver) -> None:
+    base = driver.jobs_folder / "published"
+    assert driver.run("stage_and_fail").verdict is Verdict.TRANSIENT
+    assert list(base.rglob("*.parquet")) == []
+    batch = handed("publish_files")
+    driver.run_batch(batch)
+    assert pq.read_table(base / f"batch={batch.name.batch_id}").num_rows == 2
