@@ -33,6 +33,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         owner.end()
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep all tests of the classic Spark API in one parallel process, and so in one JVM."""
     for item in items:

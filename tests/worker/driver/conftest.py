@@ -9,6 +9,7 @@ from tests.testbed import ports
 from tests.worker.driver.driving import LONG_SECONDS, RunningDriver
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep all tests of the shared driver in one parallel process, and give JVMs time to start."""
     for item in items:

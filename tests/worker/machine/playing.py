@@ -1,14 +1,10 @@
-"""A machine to play with: what is done to it is one line, what it asks for is kept until somebody looks.
-
-Knows a group's usual settings and how a shell answers when all goes well. Does not know what ought to happen.
-"""
+"""A machine to play with: each event is one line, and the actions that it asks for are kept until a test takes them."""
 
 from dataclasses import replace
 from itertools import accumulate, count
 from typing import TypeVar
 
-from penstock_worker.policy.machine import actions as wants
-from penstock_worker.policy.machine import events as told
+from penstock_worker.policy.machine import actions, events
 from penstock_worker.policy.machine.batch import Stage
 from penstock_worker.policy.machine.machine import Machine
 from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
@@ -41,38 +37,45 @@ class Play:
 
     @classmethod
     def ready(cls, *, ledger: bool = True, **batch: float) -> "Play":
-        """Return one that is past its start: the driver is ready, the ledger is empty."""
+        """Return a machine that has started: the driver is ready, the ledger is empty."""
         limits = replace(SETTINGS.batch, **batch)  # type: ignore[arg-type]  # each is what its field wants
         play = cls(replace(SETTINGS, ledger=ledger, batch=limits))
-        play.tell(told.Started(), told.DriverReady("one"))
+        play.handle(events.Started(), events.DriverReady("one"))
         if ledger:
-            play.tell(told.LedgerRead(()))
+            play.handle(events.LedgerRead(()))
         play.asked.clear()
         return play
 
-    def tell(self, *events: told.Event) -> None:
-        for event in events:
+    @classmethod
+    def running(cls, *sequences: int, ledger: bool = False, **batch: float) -> "tuple[Play, actions.HandOver]":
+        """Return a machine with a batch that runs."""
+        play = cls.ready(ledger=ledger, **batch)
+        play.arrive(*sequences)
+        return play, play.run()
+
+    def handle(self, *happened: events.Event) -> None:
+        for event in happened:
             self.asked += self.machine.handle(event, now=self.now, chance=0.0)
             assert not self.machine.books.imbalance()
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, with the ticks that a shell sends meanwhile."""
+        """Let time pass, with ticks."""
         until = self.now + seconds
         while self.now < until:
             self.now = min(self.now + TICK_SECONDS, until)
-            self.tell(told.Tick())
+            self.handle(events.Tick())
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass unnoticed."""
+        """Let time pass without ticks until the end."""
         self.now += seconds
-        self.tell(told.Tick())
+        self.handle(events.Tick())
 
     def arrive(self, *sequences: int, redelivered: bool = False, size: int = 10, later: int = 0) -> int:
-        """Have a block arrive; return its number. What was stored `later` are other messages of these sequences."""
+        """Deliver a block and return its number. Messages stored `later` are others under the same sequences."""
         block = next(self._blocks)
         offsets = [0, *accumulate(size for _ in sequences)]
-        self.tell(
-            told.Arrived(
+        self.handle(
+            events.Arrived(
                 block=block,
                 sequences=sequences,
                 stored_at=[sequence + later for sequence in sequences],
@@ -82,14 +85,27 @@ class Play:
         )
         return block
 
-    def end(self, run: wants.HandOver, verdict: Verdict, *, rejected: tuple[int, ...] = (), outgoing: int = 0) -> None:
+    def notes(self) -> list[actions.Note]:
+        return [report.note for report in self.take(actions.Report)]
+
+    def given_back(self) -> list[tuple[int, float]]:
+        """Take what is given back: how many messages, and after which delay."""
+        return [(sum(map(len, each.pieces)), each.delay_seconds) for each in self.take(actions.GiveBack)]
+
+    @property
+    def held(self) -> int:
+        return self.machine.books.blocks.messages
+
+    def end(
+        self, run: actions.HandOver, verdict: Verdict, *, rejected: tuple[int, ...] = (), outgoing: int = 0
+    ) -> None:
         rejections = tuple(Rejection(sequence, "no") for sequence in rejected)
         fault = None if verdict is Verdict.OK else FAULT
         outcome = Outcome(verdict, 0.1, rejections=rejections, fault=fault, outgoing=outgoing)
-        self.tell(told.RunEnded(run.batch_id, run.run, outcome))
+        self.handle(events.RunEnded(run.batch_id, run.run, outcome))
 
     def take(self, kind: type[Kind]) -> list[Kind]:
-        """Take what was asked for of this kind; it is not seen again."""
+        """Remove the actions of this kind, and return them."""
         found = [action for action in self.asked if isinstance(action, kind)]
         self.asked = [action for action in self.asked if not isinstance(action, kind)]
         return found
@@ -98,34 +114,31 @@ class Play:
         (found,) = self.take(kind)
         return found
 
-    def runs(self) -> list[wants.HandOver]:
-        """Take the runs that are asked for, the ledger having answered."""
+    def runs(self) -> list[actions.HandOver]:
+        """Take the runs that are asked for once the ledger has answered."""
         self.write_ledger()
-        return self.take(wants.HandOver)
+        return self.take(actions.HandOver)
 
-    def run(self) -> wants.HandOver:
+    def run(self) -> actions.HandOver:
         (run,) = self.runs()
         return run
 
-    def write_ledger(self) -> list[wants.WriteLedger]:
-        written = self.take(wants.WriteLedger)
+    def write_ledger(self) -> list[actions.WriteLedger]:
+        written = self.take(actions.WriteLedger)
         for action in written:
-            self.tell(told.LedgerWritten(action.entry.batch_id))
+            self.handle(events.LedgerWritten(action.entry.batch_id))
         return written
 
-    def settle(self) -> list[wants.Settle]:
-        """Answer whatever is asked after a run, until the server has taken it all."""
-        settled: list[wants.Settle] = []
+    def settle(self) -> list[actions.Settle]:
+        """Answer all that is asked after a run, until every message is settled."""
+        settled: list[actions.Settle] = []
         for _ in Stage:
-            self._publish()
+            for letters in self.take(actions.PublishLetters):
+                self.handle(events.LettersPublished(letters.batch_id))
+            for outgoing in self.take(actions.PublishOutgoing):
+                self.handle(events.OutgoingPublished(outgoing.batch_id, outgoing.run))
             self.write_ledger()
-            for action in self.take(wants.Settle):
+            for action in self.take(actions.Settle):
                 settled.append(action)
-                self.tell(told.Settled(action.batch_id))
+                self.handle(events.Settled(action.batch_id))
         return settled
-
-    def _publish(self) -> None:
-        for letters in self.take(wants.PublishLetters):
-            self.tell(told.LettersPublished(letters.batch_id))
-        for outgoing in self.take(wants.PublishOutgoing):
-            self.tell(told.OutgoingPublished(outgoing.batch_id, outgoing.run))

@@ -5,51 +5,41 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from penstock_worker.policy.machine import actions as wants
-from penstock_worker.policy.machine import events as told
+from penstock_worker.policy.machine import actions, events
 from penstock_worker.policy.machine.actions import HoldReason
 from penstock_worker.policy.machine.collecting import SHORT_SECONDS
 from penstock_worker.policy.outcome import Verdict
 from tests.worker.machine.playing import SETTINGS, Play
 
+MAX_WAIT_SECONDS = SETTINGS.batch.max_wait_seconds
 
-def test_an_idle_driver_gets_at_once_what_there_is() -> None:
-    play = Play.ready()
-    play.arrive(1, 2, 3)
-    run = play.run()
+
+def test_while_a_batch_runs_the_next_is_collected_until_its_first_message_has_waited_enough() -> None:
+    play, run = Play.running(1, 2, 3, ledger=True)
     assert (run.ranges, run.count, run.attempt, run.redelivered) == (((1, 3),), 3, 1, False)
-
-
-def test_while_a_batch_runs_the_next_is_collected_for_as_long_as_its_first_message_may_wait() -> None:
-    play = Play.ready()
-    play.arrive(1)
-    play.run()
-    play.arrive(2)
-    play.now += SETTINGS.batch.max_wait_seconds / 2
-    play.arrive(3)
+    play.arrive(4)
+    play.now += MAX_WAIT_SECONDS / 2
+    play.arrive(5)
     assert not play.runs()
-    play.wait(SETTINGS.batch.max_wait_seconds / 2)
-    assert play.run().ranges == ((2, 3),)
+    play.wait(MAX_WAIT_SECONDS / 2)
+    assert play.run().ranges == ((4, 5),)
 
 
-def test_what_is_collected_goes_at_once_when_the_driver_becomes_idle() -> None:
-    play = Play.ready()
-    play.arrive(1)
-    run = play.run()
-    play.arrive(2, 3)
-    play.end(run, Verdict.OK)
-    assert play.run().ranges == ((2, 3),)
+def test_messages_of_many_blocks_are_one_batch_as_soon_as_the_driver_is_idle() -> None:
+    play, first = Play.running(1, ledger=True, in_flight=1)
+    for sequence in range(2, 12, 2):
+        play.arrive(sequence, sequence + 1)
+    play.end(first, Verdict.OK)
+    assert play.run().ranges == ((2, 11),)
 
 
 def test_a_full_batch_does_not_wait() -> None:
-    play = Play.ready()
-    play.arrive(1)
-    play.run()
+    play, _ = Play.running(1, ledger=True)
     play.arrive(*range(2, 120))
     assert play.run().ranges == ((2, 101),)
 
 
-def test_bytes_fill_a_batch_too_and_a_message_larger_than_that_goes_alone() -> None:
+def test_bytes_fill_a_batch_too_and_a_larger_message_goes_alone() -> None:
     play = Play.ready(max_bytes=100)
     play.arrive(1, 2, 3, size=60)
     assert [run.count for run in play.runs()] == [1, 1]
@@ -58,7 +48,7 @@ def test_bytes_fill_a_batch_too_and_a_message_larger_than_that_goes_alone() -> N
     assert [run.bytes for run in play.runs()] == [5000, 5000]
 
 
-def test_no_more_batches_are_with_the_driver_than_it_may_have() -> None:
+def test_the_driver_has_no_more_batches_than_may_be_in_flight() -> None:
     play = Play.ready(in_flight=2)
     play.arrive(*range(1, 301))
     assert [run.ranges for run in play.runs()] == [((1, 100),), ((101, 200),)]
@@ -69,97 +59,78 @@ def test_redelivered_messages_form_batches_of_their_own() -> None:
     play.arrive(9, 7, 3, redelivered=True)
     play.arrive(10, 11)
     assert play.run().ranges == ((10, 11),)
-    play.wait(SETTINGS.batch.max_wait_seconds)
+    play.wait(MAX_WAIT_SECONDS)
     run = play.run()
     assert (run.ranges, run.redelivered) == (((3, 3), (7, 7), (9, 9)), True)
     assert [(piece.start, piece.stop) for piece in run.pieces] == [(2, 3), (1, 2), (0, 1)]
 
 
-def test_fresh_messages_of_many_blocks_are_one_batch_in_their_order() -> None:
-    play = Play.ready(in_flight=1)
-    play.arrive(1)
-    first = play.run()
-    for sequence in range(2, 12, 2):
-        play.arrive(sequence, sequence + 1)
-    play.end(first, Verdict.OK)
-    assert play.run().ranges == ((2, 11),)
-
-
-def test_nothing_is_pulled_before_the_driver_is_ready_nor_while_too_much_is_held() -> None:
+def test_nothing_is_pulled_before_the_driver_is_ready_or_while_too_much_is_held() -> None:
     play = Play(SETTINGS)
-    play.tell(told.Started())
-    assert play.one(wants.HoldPull).reasons == (HoldReason.STARTING, HoldReason.DRIVER)
-    play.tell(told.LedgerRead(()))
-    assert play.one(wants.HoldPull).reasons == (HoldReason.DRIVER,)
-    play.tell(told.DriverReady("one"))
-    play.one(wants.ReleasePull)
+    play.handle(events.Started())
+    assert play.one(actions.HoldPull).reasons == (HoldReason.STARTING, HoldReason.DRIVER)
+    play.handle(events.LedgerRead(()))
+    assert play.one(actions.HoldPull).reasons == (HoldReason.DRIVER,)
+    play.handle(events.DriverReady("one"))
+    play.one(actions.ReleasePull)
     play.arrive(*range(1, 401))
-    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
     for run in play.runs():
         play.end(run, Verdict.OK)
     play.settle()
-    assert play.take(wants.ReleasePull)[-1].messages == 200
+    assert play.take(actions.ReleasePull)[-1].messages == 200
 
 
-def test_while_runs_are_short_two_batches_are_held_besides_those_with_the_driver() -> None:
+def test_short_runs_allow_two_more_batches_than_the_driver_has() -> None:
     play = after_a_run_of(0.1)
-    assert play.one(wants.ReleasePull).messages == 400
+    assert play.one(actions.ReleasePull).messages == 400
     play.arrive(*range(101, 500))
-    assert play.one(wants.ReleasePull).messages == 1
-    assert not play.take(wants.HoldPull)
+    assert play.one(actions.ReleasePull).messages == 1
+    assert not play.take(actions.HoldPull)
     play.arrive(500)
-    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
 
 
-def test_room_is_stated_again_after_finished_messages_came_again_and_were_answered_at_once() -> None:
-    """The room has not changed, but the lane has counted them against it."""
-    play = after_a_run_of(0.1)
-    assert play.take(wants.ReleasePull)[-1].messages == 400
-    play.arrive(*range(1, 101), redelivered=True)
-    play.one(wants.Acknowledge)
-    assert play.take(wants.ReleasePull)[-1].messages == 400
-
-
-def test_before_any_run_is_done_no_more_is_pulled_than_the_driver_has_places_for() -> None:
+def test_before_the_first_run_is_done_only_as_much_is_pulled_as_the_driver_has_places_for() -> None:
     play = Play(replace(SETTINGS, ledger=False))
-    play.tell(told.Started(), told.DriverReady("one"))
-    play.take(wants.HoldPull)
-    assert play.one(wants.ReleasePull).messages == 200
+    play.handle(events.Started(), events.DriverReady("one"))
+    play.take(actions.HoldPull)
+    assert play.one(actions.ReleasePull).messages == 200
     play.arrive(*range(1, 61))
-    assert play.one(wants.ReleasePull).messages == 100
+    assert play.one(actions.ReleasePull).messages == 100
     play.arrive(*range(61, 91))
-    assert play.one(wants.ReleasePull).messages == 70
+    assert play.one(actions.ReleasePull).messages == 70
     play.arrive(*range(91, 161))
-    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
     assert [run.count for run in play.runs()] == [60, 100]
 
 
-def test_while_runs_are_long_no_more_is_pulled_than_the_driver_has_places_for() -> None:
+def test_while_runs_are_long_only_as_much_is_pulled_as_the_driver_has_places_for() -> None:
     play = after_a_run_of(SHORT_SECONDS + 1)
-    assert play.one(wants.ReleasePull).messages == 200
+    assert play.one(actions.ReleasePull).messages == 200
     play.arrive(*range(101, 301))
     first, _ = play.runs()
-    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
     play.wait(100)
-    assert not play.take(wants.ReleasePull)
+    assert not play.take(actions.ReleasePull)
     play.end(first, Verdict.OK)
-    assert play.one(wants.ReleasePull).messages == 100
+    assert play.one(actions.ReleasePull).messages == 100
 
 
 def test_large_messages_fill_the_places_as_well() -> None:
     play = after_a_run_of(SHORT_SECONDS + 1)
     play.arrive(*range(101, 151), size=200)
-    assert play.take(wants.ReleasePull)[-1].messages == 100
+    assert play.take(actions.ReleasePull)[-1].messages == 100
     play.arrive(*range(151, 201), size=200)
-    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
 
 
-def test_a_run_that_turns_out_to_be_long_ends_the_pull_and_what_was_collected_stays() -> None:
+def test_a_run_that_turns_out_to_be_long_ends_the_pull_and_collected_messages_stay() -> None:
     play = after_a_run_of(0.1)
     play.arrive(*range(101, 401))
     play.wait(SHORT_SECONDS)
-    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
-    assert not play.take(wants.GiveBack)
+    assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
+    assert not play.take(actions.GiveBack)
     first, _ = play.runs()
     play.end(first, Verdict.OK)
     assert play.run().ranges == ((301, 400),)
@@ -170,59 +141,57 @@ def test_one_short_run_is_enough_for_the_next_batch_to_be_collected() -> None:
     play.arrive(*range(101, 201))
     play.wait(SHORT_SECONDS)
     play.arrive(*range(201, 301))
-    play.take(wants.HoldPull)
+    play.take(actions.HoldPull)
     assert len(play.runs()) == 2
-    assert play.take(wants.ReleasePull)[-1].messages == 200
+    assert play.take(actions.ReleasePull)[-1].messages == 200
     play.wait(SHORT_SECONDS)
-    assert play.one(wants.HoldPull).reasons == (HoldReason.FULL,)
+    assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
 
 
-def test_that_small_batches_are_quick_says_nothing_of_large_ones() -> None:
+def test_quick_small_batches_do_not_make_large_ones_count_as_quick() -> None:
     play = after_a_run_of(0.1, messages=1)
     play.arrive(*range(101, 301))
-    assert play.take(wants.HoldPull)
+    assert play.take(actions.HoldPull)
     play.end(play.runs()[0], Verdict.OK)
-    assert play.take(wants.ReleasePull)[-1].messages == 200
+    assert play.take(actions.ReleasePull)[-1].messages == 200
 
 
-def test_while_a_former_batch_comes_together_the_rest_of_it_is_pulled_whatever_runs() -> None:
+def test_the_rest_of_a_former_batch_is_pulled_whatever_runs() -> None:
     play = after_a_run_of(SHORT_SECONDS + 1)
     play.arrive(*range(101, 301))
     first, _ = play.runs()
-    play.tell(told.CancelBatch(first.batch_id))
+    play.handle(events.CancelBatch(first.batch_id))
     play.end(first, Verdict.CANCELLED)
     play.arrive(*range(301, 401))
-    assert play.take(wants.HoldPull)
+    assert play.take(actions.HoldPull)
     play.arrive(101, 102, redelivered=True)
-    assert play.take(wants.ReleasePull)[-1].messages == 198
+    assert play.take(actions.ReleasePull)[-1].messages == 198
 
 
 def after_a_run_of(seconds: float, *, messages: int = 100) -> Play:
-    """Return a machine of which one run was done, that took so long."""
-    play = Play.ready(ledger=False)
-    play.arrive(*range(1, messages + 1))
-    run = play.run()
+    """Return a machine whose only run took that long."""
+    play, run = Play.running(*range(1, messages + 1))
     play.sleep(seconds)
     play.end(run, Verdict.OK)
     play.settle()
-    play.take(wants.HoldPull)
-    play.asked = [play.take(wants.ReleasePull)[-1]]
+    play.take(actions.HoldPull)
+    play.asked = [play.take(actions.ReleasePull)[-1]]
     return play
 
 
-def test_a_pause_stops_the_pull_and_what_is_held_runs() -> None:
+def test_a_pause_stops_the_pull_and_held_messages_run() -> None:
     play = Play.ready()
-    play.tell(told.Pause())
-    assert play.one(wants.HoldPull).reasons == (HoldReason.PAUSED,)
+    play.handle(events.Pause())
+    assert play.one(actions.HoldPull).reasons == (HoldReason.PAUSED,)
     play.arrive(1)
     play.end(play.run(), Verdict.OK)
     assert play.settle()
-    play.tell(told.Resume())
-    play.one(wants.ReleasePull)
+    play.handle(events.Resume())
+    play.one(actions.ReleasePull)
 
 
 class Counting(Sequence[int]):
-    """Rising numbers that count how often they are looked at."""
+    """Rising numbers that count how often they are read."""
 
     def __init__(self, numbers: range) -> None:
         self.numbers = numbers
@@ -233,15 +202,15 @@ class Counting(Sequence[int]):
         return len(self.numbers)
 
     @override
-    def __getitem__(self, place: int) -> int:  # type: ignore[override]  # nobody has to slice what has no gaps
+    def __getitem__(self, place: int) -> int:  # type: ignore[override]  # numbers without gaps are never sliced
         self.looks += 1
         return self.numbers[place]
 
 
-def test_fresh_messages_are_not_looked_at_one_by_one() -> None:
+def test_fresh_messages_are_not_read_one_by_one() -> None:
     play = Play.ready(max_messages=100_000, max_bytes=1 << 30)
     sequences, offsets = Counting(range(1, 100_001)), Counting(range(0, 100_001 * 10, 10))
-    play.tell(told.Arrived(block=1, sequences=sequences, stored_at=sequences, offsets=offsets, redelivered=False))
+    play.handle(events.Arrived(block=1, sequences=sequences, stored_at=sequences, offsets=offsets, redelivered=False))
     play.end(play.run(), Verdict.OK)
     play.settle()
     assert play.machine.books.tally.acked == 100_000
