@@ -1,8 +1,9 @@
-"""The engine's end of the exchange, with a Flight server at the other: batches go over whole, and a loss is told."""
+"""The engine's end of the exchange with a Flight server: batches arrive whole, and a lost driver is noticed."""
 
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from tests.testbed.waiting import eventually
 from tests.worker.scripted_driver import Script, ScriptedDriver
 
 NAME = RunName("ORDERS.etl.1-2.0f", 1)
-LONG_SECONDS = 60
+LONG_SECONDS = 60.0
 ROOT = Path(__file__).parents[3]
 
 
@@ -54,51 +55,46 @@ def client(script: Script, tmp_path: Path) -> Iterator[DriverClient]:
         yield client
 
 
-def test_a_batch_goes_over_as_it_is_and_its_outcome_comes_back(client: DriverClient, script: Script) -> None:
+def run(client: DriverClient, batch: pa.Table | None = None, *, seconds: float = LONG_SECONDS) -> Outcome:
+    batch = rows([b""]) if batch is None else batch
+    return client.run(handed(batch.num_rows), batch, timeout_seconds=seconds)
+
+
+@pytest.mark.interpreter
+def test_a_batch_arrives_unchanged_and_its_outcome_and_outgoing_messages_return(
+    client: DriverClient, script: Script
+) -> None:
     outcome = Outcome(Verdict.OK, 1.5, (Rejection(2, "no é"),), outgoing=7)
     script.process = lambda *_: outcome
-    batch = rows([b"", "é".encode()])
-    assert client.run(handed(2), batch, timeout_seconds=LONG_SECONDS) == outcome
-    assert script.handed == [(handed(2), batch)]
-
-
-def test_messages_of_many_megabytes_go_over(client: DriverClient, script: Script) -> None:
-    batch = rows([bytes(5 << 20)] * 12)
-    assert client.run(handed(12), batch, timeout_seconds=LONG_SECONDS).verdict is Verdict.OK
-    assert script.handed[0][1] == batch
-
-
-def test_what_is_to_be_published_is_fetched(client: DriverClient, script: Script) -> None:
     facts = [{"subject": "b", "data": b"1", "headers": [("A", ["1"])], "message_id": "id"}]
     script.outgoing = pa.Table.from_pylist(facts, OUTGOING)
+    small, large = rows([b"", "é".encode()]), rows([bytes(5 << 20)] * 12)
+    assert [run(client, batch) for batch in (small, large)] == [outcome] * 2
+    assert script.handed == [(handed(2), small), (handed(12), large)]
     assert client.outgoing(NAME, timeout_seconds=LONG_SECONDS) == script.outgoing
 
 
-def test_a_run_is_cancelled_by_another_call_and_tells_its_outcome_by_its_own(
-    client: DriverClient, script: Script
-) -> None:
+def test_another_call_cancels_a_run_whose_own_call_returns_the_outcome(client: DriverClient, script: Script) -> None:
     def until_cancelled(*_: object) -> Outcome:
         script.is_cancelled.wait(LONG_SECONDS)
         return Outcome(Verdict.CANCELLED, 0)
 
     script.process = until_cancelled
-    outcomes: list[Outcome] = []
-    run = threading.Thread(target=lambda: outcomes.append(client.run(handed(1), rows([b""]), timeout_seconds=60)))
-    run.start()
-    eventually(lambda: bool(script.handed), "the run has begun", LONG_SECONDS)
-    client.cancel(NAME)
-    run.join()
+    with ThreadPoolExecutor() as pool:
+        outcome = pool.submit(run, client)
+        eventually(lambda: script.handed, "the run has begun")
+        client.cancel(NAME)
+        assert outcome.result().verdict is Verdict.CANCELLED
     client.forget(NAME)
-    assert [outcome.verdict for outcome in outcomes] == [Verdict.CANCELLED]
     assert script.cancelled == script.forgotten == [NAME]
 
 
-def test_a_driver_that_is_not_there_is_lost_and_found_once_it_is(tmp_path: Path) -> None:
+def test_a_driver_is_lost_until_it_is_there(tmp_path: Path) -> None:
     with DriverClient(str(tmp_path / "socket")) as client:
         with pytest.raises(DriverLostError, match="is gone, or not there yet"):
             client.describe()
         with ScriptedDriver(tmp_path / "socket", Script()):
-            eventually(lambda: is_there(client), "the driver is found", LONG_SECONDS)
+            eventually(lambda: is_there(client), "the driver is found")
 
 
 def is_there(client: DriverClient) -> bool:
@@ -108,16 +104,16 @@ def is_there(client: DriverClient) -> bool:
         return False
 
 
-def test_a_driver_that_fails_is_told_from_one_that_is_gone(client: DriverClient, script: Script) -> None:
+def test_a_fault_of_the_driver_differs_from_its_loss(client: DriverClient, script: Script) -> None:
     def fail(*_: object) -> Outcome:
         raise KeyError("a fault of the driver")
 
     script.process = fail
     with pytest.raises(DriverFaultError, match="a fault of the driver"):
-        client.run(handed(1), rows([b""]), timeout_seconds=LONG_SECONDS)
+        run(client)
 
 
-def test_a_run_that_does_not_answer_in_time_ends_the_call(client: DriverClient, script: Script) -> None:
+def test_a_call_ends_when_the_run_exceeds_its_timeout(client: DriverClient, script: Script) -> None:
     ended = threading.Event()
 
     def hang(*_: object) -> Outcome:
@@ -126,11 +122,12 @@ def test_a_run_that_does_not_answer_in_time_ends_the_call(client: DriverClient, 
 
     script.process = hang
     with pytest.raises(DriverLostError, match="does not answer in time"):
-        client.run(handed(1), rows([b""]), timeout_seconds=0.5)
+        run(client, seconds=0.5)
     ended.set()
 
 
-def test_a_driver_that_is_killed_ends_the_call_at_once(tmp_path: Path) -> None:
+@pytest.mark.interpreter
+def test_a_call_ends_at_once_when_the_driver_is_killed(tmp_path: Path) -> None:
     program = Program(
         "driver", [sys.executable, "-m", "tests.worker.scripted_driver", tmp_path / "s", "hang"], tmp_path
     )
@@ -138,13 +135,9 @@ def test_a_driver_that_is_killed_ends_the_call_at_once(tmp_path: Path) -> None:
     with DriverClient(str(tmp_path / "s")) as client:
         program.start()
         program.wait_ready(lambda: is_there(client), LONG_SECONDS)
-        killing = threading.Thread(target=kill_once_it_hangs, args=(program,))
-        killing.start()
-        with pytest.raises(DriverLostError, match="is gone"):
-            client.run(handed(1), rows([b""]), timeout_seconds=LONG_SECONDS)
-        killing.join()
-
-
-def kill_once_it_hangs(program: Program) -> None:
-    eventually(lambda: "hanging" in program.log_tail(), "the run has begun", LONG_SECONDS)
-    program.kill()
+        with ThreadPoolExecutor() as pool:
+            outcome = pool.submit(run, client)
+            eventually(lambda: "hanging" in program.log_tail(), "the run has begun")
+            program.kill()
+            with pytest.raises(DriverLostError, match="is gone"):
+                outcome.result()

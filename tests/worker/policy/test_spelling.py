@@ -1,32 +1,28 @@
-"""Which names are taken for misspelt ones."""
+"""Which names count as misspelt."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock_worker.policy.spelling import MOST_SLIPS, meant, slips_between
 
 KNOWN = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled", "spark.sql.adaptive.enable")
+MEANT = {
+    "spark.sql.shuffle.partition": "spark.sql.shuffle.partitions",
+    "spark.sql.shuffle.partitoins": "spark.sql.shuffle.partitions",
+    "spark.sql.shufflePartitions": "spark.sql.shuffle.partitions",
+    "sparc.sql.shufle.partitions": "spark.sql.shuffle.partitions",
+    "spark.sql.adaptive.enableb": "spark.sql.adaptive.enable",
+    "spark.sql.shuffle.parts": None,
+    "spark.mine": None,
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "meaning"),
-    [
-        ("spark.sql.shuffle.partition", "spark.sql.shuffle.partitions"),
-        ("spark.sql.shuffle.partitoins", "spark.sql.shuffle.partitions"),
-        ("spark.sql.shufflePartitions", "spark.sql.shuffle.partitions"),
-        ("sparc.sql.shufle.partitions", "spark.sql.shuffle.partitions"),
-        ("spark.sql.adaptive.enableb", "spark.sql.adaptive.enable"),
-        ("spark.sql.shuffle.parts", None),
-        ("spark.mine", None),
-    ],
-)
-def test_what_differs_by_two_letters_at_most_is_the_nearest_of_what_is_known(name: str, meaning: str | None) -> None:
-    assert meant(name, KNOWN) == meaning
+def test_a_name_with_at_most_two_slips_means_the_nearest_known_name() -> None:
+    assert {name: meant(name, KNOWN) for name in MEANT} == MEANT
 
 
 def distance(one: str, other: str) -> int:
-    """Say the same as slips_between, as it is defined."""
+    """Return the distance by its recursive definition."""
     if not one or not other:
         return len(one) + len(other)
     ways = [
@@ -40,5 +36,5 @@ def distance(one: str, other: str) -> int:
 
 
 @given(st.text("ab.", max_size=5), st.text("ab.", max_size=5))
-def test_slips_are_counted_as_they_are_defined(one: str, other: str) -> None:
+def test_slips_are_counted_by_their_definition(one: str, other: str) -> None:
     assert slips_between(one, other) == min(distance(one, other), MOST_SLIPS + 1)
