@@ -1,7 +1,6 @@
-"""The other end of the exchange, for tests of the engine: the driver's server, whose runs do what a test says.
+"""The driver's end of the exchange, for tests of the engine: each run calls a function of the test.
 
-Knows the exchange only. As a program, `python -m tests.worker.scripted_driver SOCKET ok|hang`, it answers each batch
-with OK, or never, and can be killed; in a test's own process each run calls a function of the test.
+As a program, `python -m tests.worker.scripted_driver SOCKET ok|hang`, it answers each batch with OK, or never.
 """
 
 import sys
@@ -27,7 +26,7 @@ LOOK_SECONDS = 0.1
 def hang(_handed: Handed, _rows: pa.Table) -> Outcome:
     print("hanging", flush=True)  # noqa: T201 - for the test, in the program's log
     threading.Event().wait()
-    raise AssertionError("Nobody sets it.")
+    raise AssertionError("This is never set.")
 
 
 def ok(_handed: Handed, _rows: pa.Table) -> Outcome:
@@ -36,12 +35,12 @@ def ok(_handed: Handed, _rows: pa.Table) -> Outcome:
 
 @dataclass
 class Script:
-    """What a driver does, and what it was asked."""
+    """What the driver does, and the calls that it received."""
 
     process: Process = ok
     outgoing: pa.Table = field(default_factory=OUTGOING.empty_table)
     on_fetch: Callable[[], None] = lambda: None
-    """Is called when the messages to be published are fetched."""
+    """Called when outgoing messages are fetched."""
     description: Description | None = None
     handed: list[tuple[Handed, pa.Table]] = field(default_factory=list)
     cancelled: list[RunName] = field(default_factory=list)
@@ -49,7 +48,7 @@ class Script:
     is_cancelled: threading.Event = field(default_factory=threading.Event)
     is_ended: threading.Event = field(default_factory=threading.Event)
     is_ending: threading.Event = field(default_factory=threading.Event)
-    """Set by a test: whoever awaits that it begins nothing more is told."""
+    """Set by a test: answers the call that waits for the driver's end."""
 
     def sequences(self) -> list[list[int]]:
         """Return the sequences of each run so far."""
@@ -57,7 +56,7 @@ class Script:
 
 
 class ScriptedService(Service):
-    """Does what the script says."""
+    """A service that follows the script."""
 
     def __init__(self, script: Script, is_closed: threading.Event) -> None:
         self.script, self._is_closed = script, is_closed
@@ -99,7 +98,7 @@ class ScriptedService(Service):
 
 
 class ScriptedDriver(DriverServer):
-    """Serves until it is closed."""
+    """A server with a scripted service."""
 
     def __init__(self, socket: Path, script: Script) -> None:
         self._is_closed = threading.Event()
@@ -107,7 +106,7 @@ class ScriptedDriver(DriverServer):
 
     @override
     def __exit__(self, *problem: object) -> None:
-        """Let go the call that waits for us, as our end waits for all calls."""
+        """End the call that waits for our end, which in turn waits for all calls."""
         self._is_closed.set()
         super().__exit__(*problem)
 

@@ -1,4 +1,4 @@
-"""The examples' functions do what they say, as a user would test her own; their manifests are valid."""
+"""The examples' functions work, tested as a user would test them; their manifests are valid."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(300)
 EXAMPLES = ROOT / "examples"
+WITH_MANIFESTS = sorted(file.parent.name for file in EXAMPLES.glob("*/manifests.yaml"))
 NORTH = {"id": 1, "region": "north", "amount": 2.5}
 
 
 def load(file: str) -> Any:  # noqa: ANN401 - a module of an example
-    """Import an example's module, under a name of its own."""
+    """Import an example's module under its own name."""
     spec = importlib.util.spec_from_file_location(f"example_{file.partition('/')[0]}", EXAMPLES / file)
     assert spec is not None
     assert spec.loader is not None
@@ -57,6 +58,7 @@ def test_purchases_are_enriched_and_published_and_those_of_unknown_customers_rej
     assert sorted(result.rejected) == [2, 3]
 
 
+@pytest.mark.full
 def test_totals_are_computed_on_a_connect_server_and_published(connect_session: SparkSession) -> None:
     result = run(load("connect/totals.py").process, [NORTH, {**NORTH, "region": "south"}, NORTH], spark=connect_session)
     assert {message.json()["region"]: message.json()["amount"] for message in result.sent} == {
@@ -73,34 +75,27 @@ def test_visits_of_each_page_are_counted_and_published(spark: SparkSession) -> N
     assert sorted(result.rejected) == [3]
 
 
-@pytest.mark.parametrize("example", sorted(folder.parent.name for folder in EXAMPLES.glob("*/manifests.yaml")))
-def test_manifests_of_the_examples_are_valid(example: str, nats_server: NatsServer) -> None:
-    told = CliRunner().invoke(main, ["plan", "-f", str(EXAMPLES / example), "--server", nats_server.url])
-    assert told.exit_code == 0, told.output
-    assert "warning" not in told.output
+def test_manifests_of_the_examples_are_valid(nats_server: NatsServer, subtests: pytest.Subtests) -> None:
+    for example in WITH_MANIFESTS:
+        with subtests.test(example):
+            result = CliRunner().invoke(main, ["plan", "-f", str(EXAMPLES / example), "--server", nats_server.url])
+            assert result.exit_code == 0, result.output
+            assert "warning" not in result.output
 
 
-def test_images_that_the_examples_name_are_of_this_version() -> None:
+def test_examples_name_images_of_this_version_and_are_short() -> None:
     version = (ROOT / "VERSION").read_text().strip()
-    named = [line.split()[1] for file in EXAMPLES.glob("*/*.yaml") for line in lines(file) if "image:" in line]
-    ours = [image for image in named if image.startswith("penstock/")]
-    assert set(ours) == {f"penstock/worker:{version}"}
+    lines = [line for file in EXAMPLES.glob("*/*.yaml") for line in file.read_text().splitlines() if "image:" in line]
+    ours = {image for image in (line.split()[1] for line in lines) if image.startswith("penstock/")}
+    assert ours == {f"penstock/worker:{version}"}
+    assert not [str(file) for file in EXAMPLES.glob("*/*.py") if len(file.read_text().splitlines()) > 30]
 
 
-def test_the_commands_in_the_readme_name_what_is_there() -> None:
-    told = (EXAMPLES / "README.md").read_text()
-    for example in sorted(folder.parent.name for folder in EXAMPLES.glob("*/manifests.yaml")):
+def test_the_commands_in_the_readme_name_existing_files() -> None:
+    readme = (EXAMPLES / "README.md").read_text()
+    for example in WITH_MANIFESTS:
         (code,) = (EXAMPLES / example).glob("*.py")
         manifest = (EXAMPLES / example / "manifests.yaml").read_text()
         name = manifest.partition("configMapRef: {name: ")[2].partition("}")[0]
-        assert f"kubectl create configmap {name} --from-file=examples/{example}/{code.name}\n" in told
-        assert f"kubectl apply -f examples/{example}\n" in told
-
-
-def lines(file: Path) -> list[str]:
-    return file.read_text().splitlines()
-
-
-@pytest.mark.parametrize("module", list(EXAMPLES.glob("*/*.py")), ids=lambda file: file.parent.name)
-def test_what_a_user_writes_is_short(module: Path) -> None:
-    assert len(module.read_text().splitlines()) <= 30
+        assert f"kubectl create configmap {name} --from-file=examples/{example}/{code.name}\n" in readme
+        assert f"kubectl apply -f examples/{example}\n" in readme

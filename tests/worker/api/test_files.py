@@ -1,4 +1,4 @@
-"""Files of a batch appear in one step, once, whatever happens to the attempts that write them."""
+"""Files of a batch appear in one step, once, whatever the attempts that write them do."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ def write(base: Path, df: DataFrame, batch: Batch) -> None:
     batch.parse(df, "id BIGINT").write.parquet(batch.path(str(base)))
 
 
-@pytest.mark.parametrize("kind", ["spark", "connect_session"])
 def test_files_appear_when_the_function_has_returned_in_a_folder_named_by_the_batch(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+    session: SparkSession, tmp_path: Path
 ) -> None:
-    spark: SparkSession = request.getfixturevalue(kind)
     base = tmp_path / "with space" / "orders"
     before: list[int] = []
 
@@ -43,9 +41,9 @@ def test_files_appear_when_the_function_has_returned_in_a_folder_named_by_the_ba
         assert not batch.already_done(path=str(base))
         return batch.id
 
-    name = run(process, ORDERS, spark=spark).returned
+    name = run(process, ORDERS, spark=session).returned
     assert before == [0]
-    rows = spark.read.parquet(str(base)).collect()
+    rows = session.read.parquet(str(base)).collect()
     assert sorted(row["id"] for row in rows) == list(range(10))
     assert {row["batch"] for row in rows} == {name}
     assert not list((base / "_penstock").iterdir())
@@ -75,7 +73,7 @@ def test_what_a_failing_function_wrote_is_removed(spark: SparkSession, tmp_path:
 
 
 def test_attempts_that_overlap_leave_each_row_once(spark: SparkSession, tmp_path: Path) -> None:
-    """A zombie and its successor write and publish at the same time, and both are told that all is well."""
+    """A zombie and its successor write and publish at the same time, and both succeed."""
     for overlap in range(OVERLAPS):
         base = tmp_path / str(overlap)
         start, finish = Barrier(2), Barrier(2)
@@ -95,10 +93,10 @@ def test_attempts_that_overlap_leave_each_row_once(spark: SparkSession, tmp_path
 
 
 @pytest.mark.parametrize("kind", ["local", "hadoop"])
-def test_of_many_attempts_that_publish_at_once_one_does_and_all_others_are_told(
+def test_of_many_attempts_that_publish_at_once_exactly_one_succeeds(
     kind: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Hadoop's own local files rename in two steps, so there the attempts come one after the other."""
+    """Hadoop's own local files rename in two steps, so there the attempts follow one another."""
     store: Store = HadoopFiles(spark, f"file://{tmp_path}") if kind == "hadoop" else LocalFiles()
     for number in range(8):
         (tmp_path / str(number)).mkdir()
@@ -116,28 +114,26 @@ def test_of_many_attempts_that_publish_at_once_one_does_and_all_others_are_told(
         store.move(f"file://{tmp_path}/nowhere", f"file://{tmp_path}/place")
 
 
-def test_an_attempt_whose_files_are_gone_because_another_has_published_is_well(tmp_path: Path) -> None:
+def test_an_attempt_succeeds_if_its_files_are_gone_because_another_has_published(tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     assert not LocalFiles().move(f"file://{tmp_path}/gone", f"file://{tmp_path}/place")
 
 
-def test_a_path_that_nobody_wrote_to_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_unused_paths_and_stores_without_rename_are_refused_with_advice(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(PublishError, match=r"Nothing was written to .*\. Write to what batch\.path\(\) returned"):
         run(lambda _, batch: batch.path(str(tmp_path)), ORDERS, spark=spark)
-
-
-def test_where_no_single_step_puts_files_in_place_the_error_says_what_to_do(spark: SparkSession) -> None:
     with pytest.raises(ValueError, match=r"s3a has no rename .* batch\.delta\(\) or batch\.iceberg\(\)"):
         run(lambda _, batch: batch.path("s3a://lake/orders"), ORDERS, spark=spark)
 
 
-def test_through_connect_a_file_system_of_the_server_is_refused(connect_session: SparkSession) -> None:
+@pytest.mark.full
+def test_a_file_system_of_the_server_is_refused_through_connect(connect_session: SparkSession) -> None:
     with pytest.raises(ValueError, match=r"through Spark Connect: .* use a classic master"):
         store_of("hdfs://name/orders", connect_session)
 
 
 def test_the_name_of_a_batch_is_safe_in_a_path(spark: SparkSession, tmp_path: Path) -> None:
-    """A stream may be called almost anything; the reader sees the name as it is."""
+    """A stream's name may contain almost anything; readers see the name unchanged."""
     files = StagedFiles(spark, "50%=half é.etl.1-2")
     spark.range(3).write.parquet(files.folder(str(tmp_path)))
     files.publish()

@@ -1,4 +1,4 @@
-"""parse() never fails for a row, tells every bad one with a reason, and costs no job of its own."""
+"""parse() never fails for a row, rejects every bad one with a reason, and needs no job of its own."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 from penstock_worker.testing import Message, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock_worker.api import Batch
@@ -36,18 +34,11 @@ BAD: dict[str, tuple[object, str]] = {
 }
 
 
-@pytest.fixture(params=["classic", "connect"])
-def session(request: pytest.FixtureRequest) -> SparkSession:
-    """Each of the two kinds of session."""
-    session: SparkSession = request.getfixturevalue("spark" if request.param == "classic" else "connect_session")
-    return session
-
-
 def parsed_into(
     rows: list[dict[str, Any]],
     **how: Any,  # noqa: ANN401 - passed on
-) -> Callable[[DataFrame, Batch], None]:
-    """Return a process that parses and reads all of it, as a job that writes would."""
+) -> Process:
+    """Return a process that parses and reads all rows, as a job that writes would."""
 
     def process(df: DataFrame, batch: Batch) -> None:
         rows.extend(row.asDict() for row in batch.parse(df, SCHEMA, **how).collect())
@@ -98,24 +89,25 @@ def ask_before_reading(df: DataFrame, batch: Batch) -> None:
     assert sorted(batch.rejected) == [1, 3]
 
 
-@pytest.mark.parametrize(
-    "process",
-    [
-        read_nothing,
-        read_one_row,
-        read_what_a_join_with_nothing_leaves,
-        read_half_of_it_first,
-        read_it_twice,
-        ask_before_reading,
-    ],
+READING: tuple[Process, ...] = (
+    read_nothing,
+    read_one_row,
+    read_what_a_join_with_nothing_leaves,
+    read_half_of_it_first,
+    read_it_twice,
+    ask_before_reading,
 )
-def test_whatever_the_function_reads_of_its_rows_every_bad_one_is_rejected(
-    process: Process, session: SparkSession
+
+
+def test_every_bad_row_is_rejected_whatever_the_function_reads(
+    session: SparkSession, subtests: pytest.Subtests
 ) -> None:
-    assert sorted(run(process, ["bad", GOOD, "bad", GOOD], spark=session).rejected) == [1, 3]
+    for process in READING:
+        with subtests.test(process.__name__):
+            assert sorted(run(process, ["bad", GOOD, "bad", GOOD], spark=session).rejected) == [1, 3]
 
 
-def test_telling_bad_rows_costs_no_job_where_the_function_reads_all_rows(spark: SparkSession) -> None:
+def test_rejecting_bad_rows_needs_no_job_where_the_function_reads_all_rows(spark: SparkSession) -> None:
     context = spark.sparkContext
     jobs = []
 
@@ -130,35 +122,37 @@ def test_telling_bad_rows_costs_no_job_where_the_function_reads_all_rows(spark: 
     assert jobs == [1, 1]
 
 
-def test_a_whole_batch_of_bad_rows_is_told_without_one_good_row(spark: SparkSession) -> None:
+def test_a_batch_may_have_bad_rows_only(spark: SparkSession) -> None:
     rows: list[dict[str, Any]] = []
     result = run(parsed_into(rows), [f"bad {number}" for number in range(3000)], spark=spark)
     assert not rows
     assert list(result.rejected) == list(range(1, 3001))
 
 
-def test_the_columns_that_stay_can_be_chosen_and_the_fields_put_into_one(spark: SparkSession) -> None:
+def test_kept_columns_can_be_chosen_and_fields_put_into_one_column(spark: SparkSession) -> None:
     rows: list[dict[str, Any]] = []
     run(parsed_into(rows, keep=("seq", "delivered"), into="order"), [Message(GOOD, delivered=2)], spark=spark)
     assert [{**row, "order": row["order"].asDict()} for row in rows] == [{"order": GOOD, "seq": 1, "delivered": 2}]
 
 
-def test_a_field_of_the_same_name_as_a_column_that_stays_is_refused_with_a_way_out(spark: SparkSession) -> None:
-    with pytest.raises(ValueError, match=r'have a column timestamp: .*keep=\("stream", "seq"\).* into="message"'):
-        run(lambda df, batch: batch.parse(df, "Timestamp STRING"), [GOOD], spark=spark)
+def test_parsing_that_cannot_work_is_refused(spark: SparkSession, subtests: pytest.Subtests) -> None:
+    refusals: dict[str, Process] = {
+        r'have a column timestamp: .*keep=\("stream", "seq"\).* into="message"': lambda df, batch: batch.parse(
+            df, "Timestamp STRING"
+        ),
+        "has no column data: parse what `process` was given": lambda df, batch: batch.parse(df.drop("data"), SCHEMA),
+        "cannot be parsed as xml: the formats are json and csv": lambda df, batch: batch.parse(
+            df,
+            SCHEMA,
+            "xml",  # type: ignore[arg-type]
+        ),
+    }
+    for refusal, process in refusals.items():
+        with subtests.test(refusal), pytest.raises(ValueError, match=refusal):
+            run(process, [GOOD], spark=spark)
 
 
-def test_a_frame_that_lost_its_payload_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(ValueError, match="has no column data: parse what `process` was given"):
-        run(lambda df, batch: batch.parse(df.drop("data"), SCHEMA), [GOOD], spark=spark)
-
-
-def test_an_unknown_format_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(ValueError, match="cannot be parsed as xml: the formats are json and csv"):
-        run(lambda df, batch: batch.parse(df, SCHEMA, "xml"), [GOOD], spark=spark)  # type: ignore[arg-type]
-
-
-def test_lines_of_csv_are_parsed_as_well(session: SparkSession) -> None:
+def test_csv_is_parsed_with_sparks_own_options(session: SparkSession) -> None:
     rows: list[dict[str, Any]] = []
     payloads = ["7,north,2.5", "x,north,2.5", ",east,1", "8|south|3"]
     result = run(parsed_into(rows, format="csv"), payloads, spark=session)
@@ -168,12 +162,8 @@ def test_lines_of_csv_are_parsed_as_well(session: SparkSession) -> None:
         3: "id is missing.",
         4: "The payload is not CSV of the schema: 8|south|3",
     }
-
-
-def test_options_of_the_format_are_sparks_own(spark: SparkSession) -> None:
-    rows: list[dict[str, Any]] = []
-    run(parsed_into(rows, format="csv", options={"sep": "|"}), ["8|south|3"], spark=spark)
-    assert [row["id"] for row in rows] == [8]
+    run(parsed_into(rows, format="csv", options={"sep": "|"}), ["8|south|3"], spark=session)
+    assert [row["id"] for row in rows] == [7, 8]
 
 
 def test_a_schema_may_be_nested_and_given_as_a_type(session: SparkSession) -> None:

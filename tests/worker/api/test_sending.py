@@ -1,4 +1,4 @@
-"""Rows that are sent become messages whose ids are the same whenever the batch is run again."""
+"""Rows that are sent become messages with the same ids each time the batch runs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 ORDERS = [{"id": number, "region": ("north", "south")[number % 2]} for number in range(6)]
-
-
-@pytest.fixture(params=["spark", "connect_session"])
-def session(request: pytest.FixtureRequest) -> SparkSession:
-    """Each of the two kinds of session."""
-    session: SparkSession = request.getfixturevalue(request.param)
-    return session
 
 
 def test_rows_become_json_without_the_batchs_own_columns_each_named_by_its_message(session: SparkSession) -> None:
@@ -51,7 +44,7 @@ def test_ids_of_what_is_of_the_whole_batch_are_the_same_when_it_is_run_again(ses
     assert len({message.message_id for message in first}) == 4
 
 
-def test_ids_of_single_messages_outlive_a_batch_that_is_put_together_anew(spark: SparkSession) -> None:
+def test_a_message_has_the_same_id_in_another_batch(spark: SparkSession) -> None:
     def process(df: DataFrame, batch: Batch) -> None:
         batch.send(df, df["subject"], "data")
 
@@ -63,7 +56,7 @@ def test_ids_of_single_messages_outlive_a_batch_that_is_put_together_anew(spark:
 
 
 def lines(order: str) -> Process:
-    """Return a process that sends three rows of each message, in an order."""
+    """Return a process that sends three rows of each message in this order."""
 
     def process(df: DataFrame, batch: Batch) -> None:
         rows = df.selectExpr("seq", "explode(array('x', 'y', 'y')) AS line").orderBy(order)
@@ -86,23 +79,24 @@ def test_payload_and_headers_can_be_columns(session: SparkSession) -> None:
     assert (sent.subject, sent.data, sent.headers) == ("a.b", b"\xff\x00", {"K": ["1", "2"]})
 
 
-@pytest.mark.parametrize(
-    ("subject", "data", "said"),
-    [
-        ("'a b'", "data", "'a b' is no subject to send to"),
-        ("'a.*'", "data", "is no subject to send to: .* a wildcard"),
-        ("''", "data", "'' is no subject to send to"),
-        ("CAST(NULL AS STRING)", "data", r"has no subject \(message 1\)"),
-        ("'a'", "nothing", r"has no data \(message 1\): filter it"),
-        ("'a'", None, "no column besides the batch's own"),
-    ],
-)
-def test_what_cannot_be_sent_is_refused_before_anything_is(
-    subject: str, data: str | None, said: str, spark: SparkSession
-) -> None:
-    def process(df: DataFrame, batch: Batch) -> None:
-        rows = df.selectExpr("*", f"{subject} AS to", "CAST(NULL AS BINARY) AS nothing")
-        batch.send(rows if data else df.select("subject", "seq"), rows["to"] if data else "a", data)
+UNSENDABLE = [
+    ("'a b'", "data", "'a b' is no subject to send to"),
+    ("'a.*'", "data", "is no subject to send to: .* a wildcard"),
+    ("''", "data", "'' is no subject to send to"),
+    ("CAST(NULL AS STRING)", "data", r"has no subject \(message 1\)"),
+    ("'a'", "nothing", r"has no data \(message 1\): filter it"),
+    ("'a'", None, "no column besides the batch's own"),
+]
 
-    with pytest.raises(ValueError, match=said):
-        run(process, ["m"], spark=spark)
+
+def test_rows_that_cannot_be_sent_are_refused_before_any_is_sent(
+    spark: SparkSession, subtests: pytest.Subtests
+) -> None:
+    for subject, data, refusal in UNSENDABLE:
+
+        def process(df: DataFrame, batch: Batch, subject: str = subject, data: str | None = data) -> None:
+            rows = df.selectExpr("*", f"{subject} AS to", "CAST(NULL AS BINARY) AS nothing")
+            batch.send(rows if data else df.select("subject", "seq"), rows["to"] if data else "a", data)
+
+        with subtests.test(refusal), pytest.raises(ValueError, match=refusal):
+            run(process, ["m"], spark=spark)

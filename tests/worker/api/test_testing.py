@@ -1,4 +1,4 @@
-"""Users test their function on plain values, with the same batch that a worker gives it."""
+"""Users test their function on plain values, with the batch that a worker would pass; messages can be rejected."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock_worker.api import Reject, Retry
+from penstock_worker.api.rejections import Rejections
+from penstock_worker.policy.outcome import Rejection
 from penstock_worker.testing import Message, run
 
 if TYPE_CHECKING:
@@ -19,15 +21,15 @@ pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its 
 MOMENT = datetime(2026, 5, 4, 3, 2, 1, 123456, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("kind", ["spark", "connect_session"])
-def test_a_function_is_given_all_columns_of_its_messages(kind: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.interpreter
+def test_a_function_receives_all_columns_of_its_messages(session: SparkSession) -> None:
     messages = [
         {"id": 1},
         "text",
         b"\x00\xff",
         Message(b"", "a.b", {"Ä": ["1", "1"]}, seq=9, timestamp=MOMENT, delivered=3),
     ]
-    result = run(lambda df, _: df.orderBy("seq").collect(), messages, spark=request.getfixturevalue(kind), stream="S")
+    result = run(lambda df, _: df.orderBy("seq").collect(), messages, spark=session, stream="S")
     rows = result.returned
     assert isinstance(rows, list)
     assert [bytes(row["data"]) for row in rows] == [b'{"id": 1}', b"text", b"\x00\xff", b""]
@@ -37,7 +39,7 @@ def test_a_function_is_given_all_columns_of_its_messages(kind: str, request: pyt
     assert rows[3]["timestamp"].microsecond == 123456
 
 
-def test_the_batch_tells_what_it_is(spark: SparkSession) -> None:
+def test_the_batch_describes_itself(spark: SparkSession) -> None:
     def process(_: DataFrame, batch: Batch) -> None:
         assert batch.id.startswith("S.etl.3-9.")
         assert (batch.stream, batch.consumer, batch.ranges) == ("S", "etl", ((3, 4), (9, 9)))
@@ -50,15 +52,12 @@ def test_the_batch_tells_what_it_is(spark: SparkSession) -> None:
     run(process, messages, spark=spark, stream="S", consumer="etl", attempt=2)
 
 
-def test_the_same_messages_are_the_same_batch(spark: SparkSession) -> None:
+def test_the_same_messages_are_the_same_batch_which_is_no_number(spark: SparkSession) -> None:
+    """A batch cannot serve as a version that only rises."""
     first, again, other = (
         run(lambda _, batch: batch.id, messages, spark=spark).returned for messages in (["a"], ["a"], ["a", "b"])
     )
     assert first == again != other
-
-
-def test_a_batch_is_no_number(spark: SparkSession) -> None:
-    """Nobody can pass it as a version that only rises."""
     with pytest.raises(TypeError):
         run(lambda _, batch: int(batch), ["a"], spark=spark)  # type: ignore[call-overload]
 
@@ -78,22 +77,31 @@ def test_a_frame_that_lost_its_sequences_cannot_be_rejected(spark: SparkSession)
         run(lambda df, batch: batch.reject(df.select("data"), "bad"), ["a"], spark=spark)
 
 
-def test_a_function_that_asks_for_another_time_says_when(spark: SparkSession) -> None:
+def test_what_the_function_raises_or_asks_for_is_raised(spark: SparkSession) -> None:
     with pytest.raises(Retry, match="the table is locked") as asked:
         run(lambda _, batch: batch.retry(30, "the table is locked"), ["a"], spark=spark)
     assert asked.value.after_seconds == 30
     with pytest.raises(ValueError, match="tried again after -1 seconds"):
         Retry(after_seconds=-1)
 
-
-def test_what_the_function_raises_is_raised(spark: SparkSession) -> None:
-    def process(_df: DataFrame, _batch: Batch) -> None:
+    def reject(_df: DataFrame, _batch: Batch) -> None:
         raise Reject("too old")
 
     with pytest.raises(Reject, match="too old"):
-        run(process, ["a"], spark=spark)
+        run(reject, ["a"], spark=spark)
 
 
 def test_a_batch_without_messages_is_refused(spark: SparkSession) -> None:
     with pytest.raises(ValueError, match="A batch has at least one message"):
         run(lambda _df, _batch: None, [], spark=spark)
+
+
+def test_rejected_messages_are_listed_in_stream_order_with_the_first_reason_given() -> None:
+    rejections = Rejections([(1, 3), (7, 7)])
+    for stranger in (0, 4, 6, 8):
+        with pytest.raises(ValueError, match=rf"Message {stranger} cannot be rejected: the batch holds 1-3,7\."):
+            rejections.add_all([2, stranger], "bad")
+    assert rejections.listed() == ()
+    rejections.add_all([7, 2], "too old")
+    rejections.add({2: "no region", 1: "no amount"})
+    assert rejections.listed() == (Rejection(1, "no amount"), Rejection(2, "too old"), Rejection(7, "too old"))

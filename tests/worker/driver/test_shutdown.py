@@ -24,7 +24,7 @@ def test_sigterm_lets_the_run_finish_and_the_driver_takes_no_more(driver: Runnin
 
 @pytest.mark.full
 def test_a_signal_that_another_thread_receives_ends_the_driver(driver: RunningDriver) -> None:
-    batch = handed("have_this_thread_hear_the_signal")
+    batch = handed("signal_this_thread")
     assert driver.run_batch(batch).verdict is Verdict.OK
     assert driver.program.wait_ended(LONG_SECONDS) == 0
 

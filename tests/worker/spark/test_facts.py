@@ -1,8 +1,7 @@
-"""What an error tells of itself, without Spark: the line of the user's code, and the cause that tells most."""
+"""Facts of an error, without Spark: the line of the user's code, and the most informative cause."""
 
 from pathlib import Path
 
-import pytest
 from pyspark.errors import AnalysisException
 
 from penstock_worker.spark.facts import LONGEST_TEXT, facts_of, first_line, is_in
@@ -23,14 +22,11 @@ def test_the_place_is_the_innermost_line_of_the_users_own_code() -> None:
     assert facts.place is not None
     file, _, line = facts.place.rpartition(":")
     assert (Path(file), Path(file).read_text().splitlines()[int(line) - 1].strip()) == (Path(__file__), "int(text)")
+    assert facts_of(raised("x"), [HERE / "elsewhere"]).place is None
     assert facts.trace.endswith("ValueError: invalid literal for int() with base 10: 'x'")
 
 
-def test_an_error_of_nobodys_code_has_no_place() -> None:
-    assert facts_of(raised("x"), [HERE / "elsewhere"]).place is None
-
-
-def test_an_error_of_spark_that_was_wrapped_is_told_instead_of_its_wrapping() -> None:
+def test_a_wrapped_error_of_spark_is_reported_instead_of_its_wrapper() -> None:
     wrapping = RuntimeError("could not process")
     wrapping.__cause__ = AnalysisException("no such column")
     facts = facts_of(wrapping)
@@ -39,24 +35,13 @@ def test_an_error_of_spark_that_was_wrapped_is_told_instead_of_its_wrapping() ->
     assert "RuntimeError: could not process" in facts.trace
 
 
-def test_a_text_of_megabytes_is_cut() -> None:
+def test_a_long_text_is_cut_and_a_sentence_has_the_first_line_with_text() -> None:
     text = facts_of(ValueError("x" * 10 * LONGEST_TEXT)).text
     assert len(text) < 2 * LONGEST_TEXT
     assert text.endswith(f"({10 * LONGEST_TEXT} letters)")
+    assert [first_line(ValueError(text)) for text in ("\n\n one\ntwo", "")] == ["one", "ValueError"]
 
 
-@pytest.mark.parametrize(("text", "told"), [("\n\n one\ntwo", "one"), ("", "ValueError")])
-def test_a_sentence_has_the_first_line_that_says_anything(text: str, told: str) -> None:
-    assert first_line(ValueError(text)) == told
-
-
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [
-        ("/job/etl.py", True),
-        ("/job/.venv/lib/python3.11/site-packages/library.py", False),
-        ("/other/etl.py", False),
-    ],
-)
-def test_libraries_inside_a_project_are_not_of_it(file: str, *, expected: bool) -> None:
-    assert is_in(Path(file), [Path("/job")]) is expected
+def test_libraries_inside_a_project_are_not_part_of_it() -> None:
+    files = ("/job/etl.py", "/job/.venv/lib/python3.11/site-packages/library.py", "/other/etl.py")
+    assert [is_in(Path(file), [Path("/job")]) for file in files] == [True, False, False]

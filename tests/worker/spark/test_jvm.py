@@ -1,5 +1,6 @@
-"""What Spark's launcher is given, and what is said of a JVM that does not start."""
+"""The settings file of Spark's launcher, and reports of a JVM that does not start."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from penstock_worker.spark import jvm
 from penstock_worker.spark.java import find_java
 from penstock_worker.spark.problems import CannotStartError
+from tests.worker.driver.driving import QUICK
 
 SHOW = """
 import java.io.*; import java.nio.charset.*; import java.util.*;
@@ -22,7 +24,7 @@ class Show {
 }
 """
 STARTS_WITH_A_JVM_THAT_IS_KILLED = """
-import sys
+import json, sys
 from pathlib import Path
 from penstock_worker.spark import classic, jvm, launching
 from penstock_worker.spark.problems import CannotStartError
@@ -32,7 +34,7 @@ class Short(jvm.Jvm):
         self.kill()
         return address
 launching.Jvm = Short
-spark = classic.ClassicSpark("local[1]", Path(sys.argv[1]), {}, 1)
+spark = classic.ClassicSpark("local[1]", Path(sys.argv[1]), json.loads(sys.argv[2]), 1)
 try:
     spark.start()
 except CannotStartError as problem:
@@ -41,22 +43,19 @@ spark.close()
 """
 
 
-def test_any_text_of_a_setting_reaches_java_as_it_is(tmp_path: Path) -> None:
+def test_settings_reach_java_unchanged_and_only_we_can_read_their_file(tmp_path: Path) -> None:
     text = " a=b:c#d!\\ 'e\"\n\té€𝄞"
     file = jvm.write_settings(tmp_path, {"spark.text": text})
+    assert file.stat().st_mode & 0o077 == 0, "settings may hold secrets"
     program = tmp_path / "Show.java"
     program.write_text(SHOW)
     java = find_java(tmp_path / "java").home / "bin" / "java"
-    read = subprocess.run([java, program, file], capture_output=True, check=True).stdout
+    quick = QUICK["spark.driver.extraJavaOptions"].split()
+    read = subprocess.run([java, *quick, program, file], capture_output=True, check=True).stdout
     assert read.decode() == text
 
 
-def test_settings_may_hold_secrets_and_are_ours_alone_to_read(tmp_path: Path) -> None:
-    file = jvm.write_settings(tmp_path, {"spark.hadoop.fs.s3a.secret.key": "secret"})
-    assert file.stat().st_mode & 0o077 == 0
-
-
-def test_a_jvm_that_does_not_start_is_told_with_its_own_words(tmp_path: Path) -> None:
+def test_a_jvm_that_does_not_start_is_reported_with_its_own_words(tmp_path: Path) -> None:
     started = jvm.Jvm(tmp_path, {"spark.driver.memory": "much", "spark.master": "local"})
     with pytest.raises(CannotStartError, match=r"exit code 1: .*much") as problem:
         started.attach()
@@ -64,7 +63,8 @@ def test_a_jvm_that_does_not_start_is_told_with_its_own_words(tmp_path: Path) ->
     started.end()
 
 
-def test_a_jvm_that_is_killed_while_it_starts_is_worth_another_try(tmp_path: Path) -> None:
+@pytest.mark.full
+def test_a_jvm_that_is_killed_while_it_starts_is_started_again(tmp_path: Path) -> None:
     """The machine may have been out of memory."""
     started = jvm.Jvm(tmp_path, {"spark.master": "local"})
     started.kill()
@@ -74,7 +74,8 @@ def test_a_jvm_that_is_killed_while_it_starts_is_worth_another_try(tmp_path: Pat
     started.end()
 
 
-def test_a_jvm_that_is_killed_once_it_has_told_its_address_is_worth_another_try(tmp_path: Path) -> None:
+@pytest.mark.full
+def test_a_jvm_that_is_killed_once_its_address_is_known_is_started_again(tmp_path: Path) -> None:
     """In a process of its own: to start Spark ends the JVM that pyspark knows, which may be the test session's."""
-    command = [sys.executable, "-c", STARTS_WITH_A_JVM_THAT_IS_KILLED, str(tmp_path)]
+    command = [sys.executable, "-c", STARTS_WITH_A_JVM_THAT_IS_KILLED, str(tmp_path), json.dumps(dict(QUICK))]
     assert subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout == "worth another try\n"

@@ -1,4 +1,4 @@
-"""URLs of Spark are read, and Spark's settings follow from them and from the machine."""
+"""Spark's URLs, and the settings that follow from them and from the machine."""
 
 from pathlib import Path
 
@@ -9,44 +9,34 @@ from penstock_worker.spark.classic import ClassicSpark
 from penstock_worker.spark.problems import CannotStartError
 from tests.testbed import ports
 
-
-@pytest.mark.parametrize(
-    ("url", "threads"),
-    [
-        ("local", 1),
-        ("local[*]", 6),
-        ("local[3]", 3),
-        ("local-cluster[2,3,1024]", 6),
-        ("k8s://h", None),
-    ],
-)
-def test_how_many_tasks_run_at_once_is_known_where_spark_runs_here(url: str, threads: int | None) -> None:
-    assert master.threads(url, cores=6) == threads
-    assert master.is_on_this_machine(url) is (threads is not None)
+THREADS = {"local": 1, "local[*]": 6, "local[3]": 3, "local-cluster[2,3,1024]": 6, "k8s://h": None}
+ONE_TASK: list[tuple[str, int, dict[str, str], bool]] = [
+    ("local[2]", 2, {}, True),
+    ("local[1]", 2, {}, True),
+    ("local[3]", 2, {}, False),
+    ("local[2]", 2, {"spark.default.parallelism": "2"}, False),
+    ("local[2]", 2, {"spark.sql.leafNodeDefaultParallelism": "4"}, False),
+    ("spark://h:7077", 16, {}, False),
+]
 
 
-@pytest.mark.parametrize(
-    ("url", "at_once", "conf", "expected"),
-    [
-        ("local[2]", 2, {}, True),
-        ("local[1]", 2, {}, True),
-        ("local[3]", 2, {}, False),
-        ("local[2]", 2, {"spark.default.parallelism": "2"}, False),
-        ("local[2]", 2, {"spark.sql.leafNodeDefaultParallelism": "4"}, False),
-        ("spark://h:7077", 16, {}, False),
-    ],
-)
-def test_a_batch_is_one_task_where_as_many_batches_as_cores_run_at_once_and_nobody_says_otherwise(
-    url: str, at_once: int, conf: dict[str, str], *, expected: bool
-) -> None:
-    assert defaults.is_one_task(url, at_once, conf) is expected
+def test_the_number_of_tasks_at_once_is_known_where_spark_runs_on_this_machine() -> None:
+    for url, threads in THREADS.items():
+        assert master.threads(url, cores=6) == threads, url
+        assert master.is_on_this_machine(url) is (threads is not None), url
 
 
-def test_a_connect_url_names_servers_and_what_all_of_them_are_asked_with() -> None:
+def test_a_batch_is_one_task_where_as_many_batches_as_cores_run_at_once_unless_configured_otherwise() -> None:
+    for url, at_once, conf, expected in ONE_TASK:
+        assert defaults.is_one_task(url, at_once, conf) is expected, (url, conf)
+
+
+def test_a_connect_url_names_servers_and_their_common_parameters_and_its_token_is_hidden() -> None:
     first, second = master.addresses("sc://a.example:1,[::1]/;use_ssl=true;user_id=etl")
     assert (first.endpoint, second.endpoint) == ("a.example:1", "[::1]:15002")
     assert first.parameters == second.parameters == {"use_ssl": "true", "user_id": "etl"}
     assert (first.is_loopback, second.is_loopback) == (False, True)
+    assert master.shown("sc://a:1/;token=secret") == "sc://a:1"
 
 
 def test_a_standalone_url_names_masters() -> None:
@@ -56,7 +46,7 @@ def test_a_standalone_url_names_masters() -> None:
         master.standalone_masters("spark://a:b")
 
 
-def test_that_no_master_listens_is_told_at_once_and_may_be_otherwise_later(tmp_path: Path) -> None:
+def test_unreachable_masters_are_reported_at_once_and_tried_again(tmp_path: Path) -> None:
     port = ports.free_port()
     spark = ClassicSpark(f"spark://127.0.0.1:{port},nobody.invalid:7077", tmp_path, {}, 1)
     with pytest.raises(CannotStartError) as told:
@@ -67,11 +57,7 @@ def test_that_no_master_listens_is_told_at_once_and_may_be_otherwise_later(tmp_p
     assert not told.value.is_permanent
 
 
-def test_a_token_in_a_url_is_not_shown() -> None:
-    assert master.shown("sc://a:1/;token=secret") == "sc://a:1"
-
-
-def test_what_the_user_sets_goes_before_what_we_choose(tmp_path: Path) -> None:
+def test_user_settings_win_over_ours(tmp_path: Path) -> None:
     settings = defaults.classic("local[3]", tmp_path, {"spark.sql.session.timeZone": "Europe/Berlin"})
     assert settings["spark.sql.session.timeZone"] == "Europe/Berlin"
     assert settings["spark.sql.shuffle.partitions"] == "3"
@@ -83,7 +69,7 @@ def test_a_cluster_has_to_reach_us_and_sizes_itself(tmp_path: Path) -> None:
     assert not {"spark.driver.host", "spark.driver.bindAddress", "spark.sql.shuffle.partitions"} & settings.keys()
 
 
-def test_a_collector_that_the_user_chose_is_not_contradicted(tmp_path: Path) -> None:
+def test_a_garbage_collector_that_the_user_chose_stays(tmp_path: Path) -> None:
     ours = defaults.java_options(tmp_path, {})
     theirs = defaults.java_options(tmp_path, {"spark.driver.extraJavaOptions": "-XX:+UseZGC"})
     assert "-XX:+UseParallelGC" in ours
@@ -91,19 +77,13 @@ def test_a_collector_that_the_user_chose_is_not_contradicted(tmp_path: Path) -> 
     assert "-XX:+ExitOnOutOfMemoryError" in theirs
 
 
-@pytest.mark.parametrize("file", machine.LIMITS)
-def test_a_containers_memory_limit_is_read(tmp_path: Path, file: str) -> None:
-    limit = tmp_path / file
-    limit.parent.mkdir(exist_ok=True)
-    limit.write_text("1073741824\n")
-    assert machine.memory_limit(tmp_path) == 1 << 30
-
-
-@pytest.mark.parametrize("said", ["max", "9223372036854771712"])
-def test_no_limit_is_none(tmp_path: Path, said: str) -> None:
-    (tmp_path / "memory.max").write_text(said)
-    assert machine.memory_limit(tmp_path) is None
-
-
-def test_without_a_limit_the_heap_leaves_room_for_others() -> None:
+def test_a_containers_memory_limit_is_read(tmp_path: Path) -> None:
+    for number, name in enumerate(machine.LIMITS):
+        limit = tmp_path / str(number) / name
+        limit.parent.mkdir(parents=True)
+        limit.write_text("1073741824\n")
+        assert machine.memory_limit(tmp_path / str(number)) == 1 << 30, name
+    for unlimited in ("max", "9223372036854771712"):
+        (tmp_path / "memory.max").write_text(unlimited)
+        assert machine.memory_limit(tmp_path) is None, unlimited
     assert defaults.SMALLEST_HEAP <= defaults.heap() <= max(defaults.LARGEST_HEAP, machine.memory())

@@ -1,38 +1,20 @@
-"""Settings that a user gives Spark: a misspelt name and a value that is none are told, and all else is let be."""
+"""Spark settings of users: misspelt names and impossible values are reported, everything else is accepted."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
+from pyspark.sql import SparkSession
 
-from tests.worker.driver.driving import LONG_SECONDS, QUICK
-
-pytestmark = pytest.mark.timeout(LONG_SECONDS)
-CHECKS = """
-import json, sys
-from pathlib import Path
-from penstock_worker.spark import classic, settings
+from penstock_worker.spark import settings
 from penstock_worker.spark.problems import CannotStartError
-spark = classic.ClassicSpark("local[1]", Path(sys.argv[1]), json.loads(sys.argv[2]), 1)
-spark.start()
-for conf in json.loads(sys.argv[3]):
-    try:
-        settings.check_classic(spark.seat(0).session._jvm, conf)
-    except CannotStartError as problem:
-        print(json.dumps(str(problem) if problem.is_permanent else "worth another try"))
-    else:
-        print(json.dumps(""))
-spark.close()
-"""
-WELL = (
+
+ACCEPTED = (
     {"spark.sql.shuffle.partitions": "3", "spark.driver.memory": "1g", "spark.executor.memoryOverheadFactor": "0.2"},
     {"spark.of.the.code": "1", "spark.sql.catalog.spark_catalo": "x", "spark.hadoop.fs.s3a.access.key": "x"},
     {"spark.kryoserializer.buffer.mb": "1", "spark.ui.jettyStopTimeout": "30s"},
     {"spark.sql.shuffle.partitions": "${spark.default.parallelism}"},
 )
-WRONG = {
+REFUSED = {
     "spark.sql.shuffle.partition=3": "setting spark.sql.shuffle.partition. Did you mean spark.sql.shuffle.partitions?",
     "spark.executer.memory=1g": "has no setting spark.executer.memory. Did you mean spark.executor.memory?",
     "spark.sql.adaptive.enabeld=true": "Did you mean spark.sql.adaptive.enabled?",
@@ -42,12 +24,16 @@ WRONG = {
 }
 
 
-def test_what_is_surely_wrong_is_told_and_what_is_not_is_let_be(tmp_path: Path) -> None:
-    asked = [*WELL, *(dict([word.split("=", 1)]) for word in WRONG)]
-    command = [sys.executable, "-c", CHECKS, str(tmp_path), json.dumps(QUICK), json.dumps(asked)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert told[: len(WELL)] == [""] * len(WELL)
-    for sentence, wanted in zip(told[len(WELL) :], WRONG.values(), strict=True):
-        assert wanted in sentence
+@pytest.mark.timeout(300)
+def test_wrong_settings_are_reported_and_unknown_ones_accepted(spark: SparkSession, subtests: pytest.Subtests) -> None:
+    def check(conf: Mapping[str, str]) -> None:
+        settings.check_classic(spark.sparkContext._jvm, conf)  # noqa: SLF001 - as the driver does
+
+    for conf in ACCEPTED:
+        with subtests.test(f"{conf}"):
+            check(conf)
+    for setting, report in REFUSED.items():
+        with subtests.test(setting), pytest.raises(CannotStartError) as caught:
+            check(dict([setting.split("=", 1)]))
+        assert report in str(caught.value)
+        assert caught.value.is_permanent

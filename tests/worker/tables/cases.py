@@ -55,16 +55,11 @@ def delta_rows(spark: SparkSession, table: Path) -> int:
     return spark.read.format("delta").load(str(table)).count()
 
 
-def test_delta_holds_a_batch_once_and_one_with_lower_messages_that_comes_later(
-    spark: SparkSession, folder: Path
-) -> None:
+def test_delta_holds_each_batch_and_each_named_write_of_it_once(spark: SparkSession, folder: Path) -> None:
     table = folder / "delta"
     for first in (100, 100, 1, 100, 1):
         run(append_to_delta(table), orders(first), spark=spark)
-    assert delta_rows(spark, table) == 20
-
-
-def test_delta_takes_two_writes_of_one_batch_by_their_names(spark: SparkSession, folder: Path) -> None:
+    assert delta_rows(spark, table) == 20, "a batch of lower sequences may come later"
     table = folder / "delta-names"
     for name in ("", "again", "", "again"):
         run(append_to_delta(table, name), ORDERS, spark=spark)
@@ -82,7 +77,7 @@ def test_delta_refuses_one_of_two_attempts_that_overlap_or_skips_it(spark: Spark
         assert delta_rows(spark, table) == 10
 
 
-def test_an_iceberg_snapshot_tells_that_a_batch_is_there(spark: SparkSession) -> None:
+def test_an_iceberg_snapshot_shows_that_a_batch_is_done(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE ice.db.orders (id BIGINT, stream STRING, seq BIGINT) USING iceberg")
 
     def process(df: DataFrame, batch: Batch) -> bool:
@@ -148,7 +143,7 @@ def postgres(spark: SparkSession, url: str, sql: str) -> list[tuple[Any, ...]]:
         connection.close()
 
 
-def table(spark: SparkSession, url: str, name: str) -> str:
+def create_table(spark: SparkSession, url: str, name: str) -> str:
     postgres(spark, url, f"CREATE TABLE {name} (id INT PRIMARY KEY, stream TEXT, seq BIGINT)")
     return name
 
@@ -158,25 +153,25 @@ def count(spark: SparkSession, url: str, name: str) -> int:
     return int(rows)
 
 
-def test_a_database_is_given_a_batch_once_with_a_line_in_the_ledger(spark: SparkSession, url: str) -> None:
-    name = table(spark, url, "orders")
-    told = [run(into_postgres(url, name), orders(first), spark=spark).returned for first in (100, 100, 1, 1)]
-    assert told == [True, False, True, False]
+def test_a_database_holds_a_batch_once_with_a_row_in_its_ledger(spark: SparkSession, url: str) -> None:
+    name = create_table(spark, url, "orders")
+    added = [run(into_postgres(url, name), orders(first), spark=spark).returned for first in (100, 100, 1, 1)]
+    assert added == [True, False, True, False]
     assert count(spark, url, name) == 20
     lines = postgres(spark, url, "SELECT batch_id, target FROM penstock_batches WHERE target = 'orders'")
     assert sorted(line[0].split(".")[2] for line in lines) == ["1-10", "100-109"]
 
 
-def test_a_database_takes_one_of_two_attempts_that_overlap_and_both_are_well(spark: SparkSession, url: str) -> None:
+def test_a_database_takes_one_of_two_attempts_that_overlap_and_both_succeed(spark: SparkSession, url: str) -> None:
     for overlap in range(OVERLAPS):
-        name = table(spark, url, f"overlap_{overlap}")
+        name = create_table(spark, url, f"overlap_{overlap}")
         results = [attempt.result() for attempt in overlapping(into_postgres(url, name), spark)]
         assert sorted(result.returned for result in results) == [False, True]
         assert count(spark, url, name) == 10
 
 
-def test_what_a_database_refuses_leaves_neither_rows_nor_a_line(spark: SparkSession, url: str) -> None:
-    name = table(spark, url, "refused")
+def test_a_refused_batch_leaves_neither_rows_nor_a_ledger_row(spark: SparkSession, url: str) -> None:
+    name = create_table(spark, url, "refused")
     postgres(spark, url, f"INSERT INTO {name} VALUES (5, 'S', 1)")  # noqa: S608 - a test's own table
     with pytest.raises(Exception, match="duplicate key"):
         run(into_postgres(url, name), ORDERS, spark=spark)
@@ -184,11 +179,8 @@ def test_what_a_database_refuses_leaves_neither_rows_nor_a_line(spark: SparkSess
     assert not postgres(spark, url, "SELECT * FROM penstock_batches WHERE target = 'refused'")
     assert run(into_postgres(url, name, on_conflict="(id) DO NOTHING"), ORDERS, spark=spark).returned
     assert count(spark, url, name) == 10
-
-
-def test_nothing_is_left_beside_the_tables(spark: SparkSession, url: str) -> None:
     left = "SELECT tablename FROM pg_tables WHERE tablename LIKE 'penstock%'"
-    assert postgres(spark, url, left) == [("penstock_batches",)]
+    assert postgres(spark, url, left) == [("penstock_batches",)], "no other table is left"
 
 
 def test_the_example_appends_to_delta_once(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

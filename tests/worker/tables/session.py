@@ -1,4 +1,4 @@
-"""The fixtures of cases.py: one session with all table formats, and addresses in it. Called by pytest over there."""
+"""The fixtures of cases.py, a pytest plugin: one session with all table formats, and their addresses."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ EXTENSIONS = (
 
 @pytest.fixture(scope="session")
 def folder() -> Path:
-    """Where tables are."""
+    """Return the folder of the tables."""
     return Path(os.environ["PENSTOCK_TABLES"])
 
 
 @pytest.fixture(scope="session")
 def url() -> str:
-    """The PostgreSQL server's."""
+    """Return the address of the PostgreSQL server."""
     return os.environ["PENSTOCK_POSTGRES"]
 
 
 @pytest.fixture(scope="session")
 def spark(folder: Path) -> SparkSession:
-    """A session that knows Delta as Spark's own catalog, and Iceberg as the catalog `ice`."""
+    """Return a session with Delta as Spark's own catalog, and Iceberg as the catalog `ice`."""
     return local_spark(
         {
             "spark.jars": os.environ["PENSTOCK_JARS"],

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -46,10 +47,6 @@ def hanging(text: str) -> str:
     return text
 
 
-def write(df: DataFrame, batch: Batch) -> None:
-    df.write.parquet(f"{folder()}/{batch.id}")
-
-
 def count(_df: DataFrame, batch: Batch) -> None:
     """Write a line per run, so that a test can count runs."""
     with (folder() / "counted").open("a") as lines:
@@ -68,85 +65,9 @@ def use_top_level_udf(df: DataFrame, batch: Batch) -> None:
     df.select(shouted("subject").alias("subject")).write.mode("overwrite").parquet(f"{folder()}/{batch.id}")
 
 
-def reject_some(_df: DataFrame, batch: Batch) -> None:
-    batch.reject([batch.first_seq], "no amount")
-
-
-def raise_reject(_df: DataFrame, _batch: Batch) -> None:
-    raise Reject("all of it is nonsense")
-
-
-def raise_retry(_df: DataFrame, _batch: Batch) -> None:
-    raise Retry("the table is locked", after_seconds=7)
-
-
-def wrong_column(df: DataFrame, _batch: Batch) -> None:
-    df.select("no_such_column").collect()
-
-
-def type_error(_df: DataFrame, _batch: Batch) -> None:
-    len(7)  # type: ignore[arg-type]
-
-
-def leave(_df: DataFrame, _batch: Batch) -> None:
-    sys.exit(5)
-
-
-def bad_cast(df: DataFrame, _batch: Batch) -> None:
-    df.select(F.col("subject").cast("int")).collect()
-
-
-def bad_cast_on_write(df: DataFrame, batch: Batch) -> None:
-    df.select(F.col("subject").cast("int").alias("number")).write.parquet(f"{folder()}/{batch.id}")
-
-
-def raise_in_sql(df: DataFrame, _batch: Batch) -> None:
-    df.select(F.raise_error(F.lit("bad row"))).collect()
-
-
-def fail_fast(df: DataFrame, _batch: Batch) -> None:
-    df.select(F.from_json("subject", "a int", {"mode": "FAILFAST"})).collect()
-
-
-def udf_raises(df: DataFrame, _batch: Batch) -> None:
-    df.select(bad("subject")).collect()
-
-
-def udf_raises_on_write(df: DataFrame, batch: Batch) -> None:
-    df.select(bad("subject").alias("text")).write.parquet(f"{folder()}/{batch.id}")
-
-
-def udf_raises_and_is_wrapped(df: DataFrame, batch: Batch) -> None:
-    try:
-        udf_raises(df, batch)
-    except Exception as problem:
-        raise RuntimeError("could not process") from problem
-
-
-def missing_module(df: DataFrame, _batch: Batch) -> None:
-    df.select(in_need_of_a_module("subject")).collect()
-
-
-def python_worker_dies(df: DataFrame, _batch: Batch) -> None:
-    df.select(dying("subject")).collect()
-
-
-def missing_path(_df: DataFrame, batch: Batch) -> None:
-    batch.spark.read.parquet("/no/such/folder").collect()
-
-
-def unwritable_path(df: DataFrame, _batch: Batch) -> None:
-    df.write.mode("overwrite").parquet("/proc/nothing/here")
-
-
 def hang_in_spark(df: DataFrame, batch: Batch) -> None:
     say(f"{batch.id} is at work")
     df.select(hanging("subject")).collect()
-
-
-def hang_in_python(_df: DataFrame, batch: Batch) -> None:
-    say(f"{batch.id} is at work")
-    threading.Event().wait()
 
 
 def hang_in_spark_and_begin_again(df: DataFrame, batch: Batch) -> None:
@@ -171,15 +92,6 @@ def hold_the_interpreter(_df: DataFrame, batch: Batch) -> None:
     ctypes.PyDLL(None).open(os.fsencode(pipe), os.O_RDONLY)
 
 
-def have_this_thread_hear_the_signal(_df: DataFrame, _batch: Batch) -> None:
-    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
-
-
-def stop_spark(_df: DataFrame, batch: Batch) -> None:
-    batch.spark.stop()
-    batch.spark.range(1).count()
-
-
 def out_of_memory(_df: DataFrame, batch: Batch) -> None:
     text = F.expr("repeat('x', 1000000000)")
     batch.spark.range(0, 2, 1, 1).select(text.alias("a")).select(F.concat("a", "a", "a")).collect()
@@ -194,19 +106,6 @@ def set_and_look(_df: DataFrame, batch: Batch) -> None:
     (folder() / batch.id).write_text(repr(seen))
 
 
-def settings_seen(_df: DataFrame, batch: Batch) -> None:
-    names = ("spark.sql.session.timeZone", "spark.sql.shuffle.partitions", "spark.app.name")
-    (folder() / batch.id).write_text(repr([batch.spark.conf.get(name) for name in names]))
-
-
-def aggregate(df: DataFrame, _batch: Batch) -> None:
-    df.groupBy("subject").count().collect()
-
-
-def send(df: DataFrame, batch: Batch) -> None:
-    batch.send(df, subject="out.x", data="data")
-
-
 def publish_files(df: DataFrame, batch: Batch) -> None:
     df.write.parquet(batch.path(f"{folder()}/published"))
 
@@ -216,8 +115,53 @@ def stage_and_fail(df: DataFrame, batch: Batch) -> None:
     raise Retry
 
 
+def udf_raises_and_is_wrapped(df: DataFrame, _batch: Batch) -> None:
+    try:
+        df.select(bad("subject")).collect()
+    except Exception as problem:
+        raise RuntimeError("could not process") from problem
+
+
+def raise_(error: Exception) -> None:
+    raise error
+
+
+ONE_LINERS: dict[str, Callable[[DataFrame, Batch], object]] = {
+    "aggregate": lambda df, _: df.groupBy("subject").count().collect(),
+    "write": lambda df, batch: df.write.parquet(f"{folder()}/{batch.id}"),
+    "send": lambda df, batch: batch.send(df, subject="out.x", data="data"),
+    "reject_some": lambda _, batch: batch.reject([batch.first_seq], "no amount"),
+    "raise_reject": lambda *_: raise_(Reject("all of it is nonsense")),
+    "raise_retry": lambda *_: raise_(Retry("the table is locked", after_seconds=7)),
+    "wrong_column": lambda df, _: df.select("no_such_column").collect(),
+    "type_error": lambda *_: len(7),  # type: ignore[arg-type]
+    "leave": lambda *_: sys.exit(5),
+    "bad_cast": lambda df, _: df.select(F.col("subject").cast("int")).collect(),
+    "bad_cast_on_write": lambda df, batch: df.select(F.col("subject").cast("int").alias("number")).write.parquet(
+        f"{folder()}/{batch.id}"
+    ),
+    "raise_in_sql": lambda df, _: df.select(F.raise_error(F.lit("bad row"))).collect(),
+    "fail_fast": lambda df, _: df.select(F.from_json("subject", "a int", {"mode": "FAILFAST"})).collect(),
+    "udf_raises": lambda df, _: df.select(bad("subject")).collect(),
+    "udf_raises_on_write": lambda df, batch: df.select(bad("subject").alias("text")).write.parquet(
+        f"{folder()}/{batch.id}"
+    ),
+    "missing_module": lambda df, _: df.select(in_need_of_a_module("subject")).collect(),
+    "python_worker_dies": lambda df, _: df.select(dying("subject")).collect(),
+    "missing_path": lambda _, batch: batch.spark.read.parquet("/no/such/folder").collect(),
+    "unwritable_path": lambda df, _: df.write.mode("overwrite").parquet("/proc/nothing/here"),
+    "hang_in_python": lambda _, batch: (say(f"{batch.id} is at work"), threading.Event().wait()),
+    "signal_this_thread": lambda *_: signal.pthread_kill(threading.get_ident(), signal.SIGTERM),
+    "stop_spark": lambda _, batch: (batch.spark.stop(), batch.spark.range(1).count()),
+    "settings_seen": lambda _, batch: (folder() / batch.id).write_text(
+        repr([batch.spark.conf.get(f"spark.{name}") for name in SETTINGS_SEEN])
+    ),
+}
+SETTINGS_SEEN = ("sql.session.timeZone", "sql.shuffle.partitions", "app.name")
+
+
 def process(df: DataFrame, batch: Batch) -> None:
-    globals()[batch.stream](df, batch)
+    (ONE_LINERS.get(batch.stream) or globals()[batch.stream])(df, batch)
 
 
 def folder() -> Path:
