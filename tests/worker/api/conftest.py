@@ -1,15 +1,9 @@
 """Sessions of both kinds, for tests that must hold in both; Connect, a second JVM, is in the full tier."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pyspark.sql.connect.session import SparkSession
+from pyspark.sql.connect.session import SparkSession
 
 
 @pytest.fixture

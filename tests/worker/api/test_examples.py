@@ -1,23 +1,16 @@
 """The examples' functions work, tested as a user would test them; their manifests are valid."""
 
-from __future__ import annotations
-
-import importlib.util
-from typing import TYPE_CHECKING, Any
+import runpy
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pyspark.sql import SparkSession
 
 from penstock_operator.cli import main
-from penstock_worker.testing import run
+from penstock_worker.testing import Process, run
+from tests.testbed.nats.server import NatsServer
 from tools.environment import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
-
-    from tests.testbed.nats.server import NatsServer
 
 pytestmark = pytest.mark.timeout(300)
 EXAMPLES = ROOT / "examples"
@@ -25,21 +18,16 @@ WITH_MANIFESTS = sorted(file.parent.name for file in EXAMPLES.glob("*/manifests.
 NORTH = {"id": 1, "region": "north", "amount": 2.5}
 
 
-def load(file: str) -> Any:  # noqa: ANN401 - a module of an example
-    """Import an example's module under its own name."""
-    spec = importlib.util.spec_from_file_location(f"example_{file.partition('/')[0]}", EXAMPLES / file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def process_of(file: str) -> Process:
+    process: Process = runpy.run_path(str(EXAMPLES / file))["process"]
+    return process
 
 
 def test_orders_become_totals_in_parquet_and_bad_ones_are_rejected(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAKE", str(tmp_path))
-    result = run(load("orders/etl.py").process, [NORTH, {**NORTH, "amount": 1.5}, {"id": 2}, "pardon"], spark=spark)
+    result = run(process_of("orders/etl.py"), [NORTH, {**NORTH, "amount": 1.5}, {"id": 2}, "pardon"], spark=spark)
     (total,) = spark.read.parquet(f"{tmp_path}/orders").collect()
     assert (total["region"], total["orders"], total["amount"]) == ("north", 2, 4.0)
     assert sorted(result.rejected) == [3, 4]
@@ -51,7 +39,7 @@ def test_purchases_are_enriched_and_published_and_those_of_unknown_customers_rej
     spark.createDataFrame([(7, "Ada")], "customer BIGINT, name STRING").write.parquet(f"{tmp_path}/customers")
     monkeypatch.setenv("CUSTOMERS", f"{tmp_path}/customers")
     purchases = [{"id": 1, "customer": 7, "amount": 2.0}, {"id": 2, "customer": 8, "amount": 3.0}, "pardon"]
-    result = run(load("enrich/enrich.py").process, purchases, spark=spark)
+    result = run(process_of("enrich/enrich.py"), purchases, spark=spark)
     (sent,) = result.sent
     assert (sent.subject, sent.json()) == ("enriched.purchases", {"id": 1, "customer": 7, "amount": 2.0, "name": "Ada"})
     assert result.rejected[2] == "The customer is not known."
@@ -60,7 +48,7 @@ def test_purchases_are_enriched_and_published_and_those_of_unknown_customers_rej
 
 @pytest.mark.full
 def test_totals_are_computed_on_a_connect_server_and_published(connect_session: SparkSession) -> None:
-    result = run(load("connect/totals.py").process, [NORTH, {**NORTH, "region": "south"}, NORTH], spark=connect_session)
+    result = run(process_of("connect/totals.py"), [NORTH, {**NORTH, "region": "south"}, NORTH], spark=connect_session)
     assert {message.json()["region"]: message.json()["amount"] for message in result.sent} == {
         "north": 5.0,
         "south": 2.5,
@@ -69,7 +57,7 @@ def test_totals_are_computed_on_a_connect_server_and_published(connect_session: 
 
 def test_visits_of_each_page_are_counted_and_published(spark: SparkSession) -> None:
     visits = [{"page": "start", "visitor": "Ada"}, {"page": "start", "visitor": "Ada"}, {"page": "end"}]
-    result = run(load("executors/visits.py").process, visits, spark=spark)
+    result = run(process_of("executors/visits.py"), visits, spark=spark)
     (sent,) = result.sent
     assert (sent.subject, sent.json()) == ("counts.pages", {"page": "start", "visits": 2, "visitors": 1})
     assert sorted(result.rejected) == [3]

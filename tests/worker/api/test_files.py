@@ -1,24 +1,16 @@
 """Files of a batch appear in one step, once, whatever the attempts that write them do."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
+from penstock_worker.api import Batch
 from penstock_worker.api.staging import StagedFiles
-from penstock_worker.api.stores import HadoopFiles, LocalFiles, PublishError, store_of
+from penstock_worker.api.stores import HadoopFiles, LocalFiles, PublishError, Store, store_of
 from penstock_worker.testing import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import DataFrame, SparkSession
-
-    from penstock_worker.api import Batch
-    from penstock_worker.api.stores import Store
 
 pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 ORDERS = [{"id": number} for number in range(10)]

@@ -1,18 +1,12 @@
 """parse() never fails for a row, rejects every bad one with a reason, and needs no job of its own."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
-from penstock_worker.testing import Message, run
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from penstock_worker.api import Batch
-    from penstock_worker.testing import Process
+from penstock_worker.api import Batch
+from penstock_worker.testing import Message, Process, run
 
 pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 SCHEMA = "id BIGINT NOT NULL, region STRING, amount DOUBLE"
@@ -61,50 +55,36 @@ def test_good_rows_become_columns_and_bad_ones_are_rejected_each_with_its_reason
     assert len(result.rejected) == len(BAD)
 
 
-def read_nothing(df: DataFrame, batch: Batch) -> None:
-    batch.parse(df, SCHEMA)
-
-
-def read_one_row(df: DataFrame, batch: Batch) -> None:
-    batch.parse(df, SCHEMA).take(1)
-
-
-def read_what_a_join_with_nothing_leaves(df: DataFrame, batch: Batch) -> None:
-    orders = batch.parse(df, SCHEMA)
-    assert orders.join(orders.where("id IS NULL").select("id"), "id").count() == 0
-
-
 def read_half_of_it_first(df: DataFrame, batch: Batch) -> None:
     batch.parse(df.where("seq <= 2"), SCHEMA).count()
     batch.parse(df.where("seq > 2"), SCHEMA).count()
 
 
-def read_it_twice(df: DataFrame, batch: Batch) -> None:
-    orders = batch.parse(df, SCHEMA)
-    assert (orders.count(), orders.union(orders).count()) == (2, 4)
+def read_twice(orders: DataFrame) -> tuple[int, int]:
+    return orders.count(), orders.union(orders).count()
 
 
-def ask_before_reading(df: DataFrame, batch: Batch) -> None:
-    batch.parse(df, SCHEMA)
-    assert sorted(batch.rejected) == [1, 3]
+def join_with_nothing(orders: DataFrame) -> int:
+    return orders.join(orders.where("id IS NULL").select("id"), "id").count()
 
 
-READING: tuple[Process, ...] = (
-    read_nothing,
-    read_one_row,
-    read_what_a_join_with_nothing_leaves,
-    read_half_of_it_first,
-    read_it_twice,
-    ask_before_reading,
-)
+READING: dict[str, tuple[Process, object]] = {
+    "nothing": (lambda df, batch: (batch.parse(df, SCHEMA), None)[1], None),
+    "one row": (lambda df, batch: len(batch.parse(df, SCHEMA).take(1)), 1),
+    "what a join with nothing leaves": (lambda df, batch: join_with_nothing(batch.parse(df, SCHEMA)), 0),
+    "half of it first": (read_half_of_it_first, None),
+    "it twice": (lambda df, batch: read_twice(batch.parse(df, SCHEMA)), (2, 4)),
+    "the rejections first": (lambda df, batch: (batch.parse(df, SCHEMA), sorted(batch.rejected))[1], [1, 3]),
+}
 
 
 def test_every_bad_row_is_rejected_whatever_the_function_reads(
     session: SparkSession, subtests: pytest.Subtests
 ) -> None:
-    for process in READING:
-        with subtests.test(process.__name__):
-            assert sorted(run(process, ["bad", GOOD, "bad", GOOD], spark=session).rejected) == [1, 3]
+    for name, (process, returned) in READING.items():
+        with subtests.test(name):
+            result = run(process, ["bad", GOOD, "bad", GOOD], spark=session)
+            assert (result.returned, sorted(result.rejected)) == (returned, [1, 3])
 
 
 def test_rejecting_bad_rows_needs_no_job_where_the_function_reads_all_rows(spark: SparkSession) -> None:

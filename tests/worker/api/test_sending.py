@@ -1,18 +1,10 @@
 """Rows that are sent become messages with the same ids each time the batch runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
-from penstock_worker.testing import Message, run
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from penstock_worker.api import Batch
-    from penstock_worker.testing import Process
+from penstock_worker.api import Batch
+from penstock_worker.testing import Message, Process, run
 
 pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 ORDERS = [{"id": number, "region": ("north", "south")[number % 2]} for number in range(6)]

@@ -1,21 +1,14 @@
 """Users test their function on plain values, with the batch that a worker would pass; messages can be rejected."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
-from penstock_worker.api import Reject, Retry
+from penstock_worker.api import Batch, Reject, Retry
 from penstock_worker.api.rejections import Rejections
 from penstock_worker.policy.outcome import Rejection
 from penstock_worker.testing import Message, run
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from penstock_worker.api import Batch
 
 pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 MOMENT = datetime(2026, 5, 4, 3, 2, 1, 123456, tzinfo=UTC)

@@ -154,7 +154,7 @@ def handed(job: str, size: int = 2, **facts: object) -> Handed:
 def rows(texts: tuple[str, ...]) -> pa.Table:
     facts = [
         {
-            "subject": text,
+            "subject": text[:9],
             "data": text.encode(),
             "headers": [("Region", ["eu", "é"])] if sequence % 2 else None,
             "stream": "S",

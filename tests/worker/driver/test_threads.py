@@ -3,11 +3,11 @@
 import errno
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
 from typing import cast
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from penstock_worker.api import Batch
 from penstock_worker.driver.entrypoint import Code
@@ -22,43 +22,12 @@ A_MOMENT_SECONDS = 0.3
 """Time enough for another run to begin, if it may."""
 
 
-class NoSeat:
-    """A seat for functions that do not use Spark."""
-
-    session = cast("SparkSession", None)
-
-    def frame(self, table: pa.Table) -> DataFrame:
-        return cast("DataFrame", table)
-
-    @contextmanager
-    def tagged(self, tag: str) -> Iterator[None]:
-        assert tag
-        yield
-
-    def interrupt(self) -> None:
-        """Nothing is at work."""
-
-
-class NoSpark:
-    """A Spark that is ready, for functions that do not use it."""
-
-    name, sees_our_modules, end_seconds = "none", True, 1.0
-
-    def start(self) -> None:
-        """There is nothing to start."""
-
-    def seat(self, slot: int) -> NoSeat:
-        assert slot in (0, 1)
-        return NoSeat()
-
-    def complaint(self) -> str | None:
-        return None
-
-    def close(self) -> None:
-        """There is nothing to end."""
-
-    def kill(self) -> None:
-        """There is nothing to end."""
+def spark_without_work() -> Spark:
+    """Return a Spark that is ready, for functions that do not use it."""
+    nothing = SimpleNamespace(start=lambda: None, complaint=lambda: None, close=lambda: None, kill=lambda: None)
+    seat = SimpleNamespace(session=None, frame=lambda table: table, tagged=nullcontext, interrupt=lambda: None)
+    vars(nothing).update(name="none", sees_our_modules=True, end_seconds=1.0, seat=lambda _slot: seat)
+    return cast("Spark", nothing)
 
 
 class NoUsers:
@@ -89,7 +58,7 @@ def keeping(spark: Callable[[], Spark], work: Work, given_up: list[str]) -> Iter
 
 def test_the_first_run_goes_alone_and_later_runs_side_by_side() -> None:
     work, runs, given_up = Work(), Runs(), list[str]()
-    with keeping(NoSpark, work, given_up) as keeper:
+    with keeping(spark_without_work, work, given_up) as keeper:
         Slots(2, runs, keeper).start()
         begun: list[Run] = [runs.find_or_begin(handed(batch), rows(("a",))) for batch in ("one", "two", "three")]
         eventually(lambda: len(runs.at_work()) == len(work.begun) + 1 == 2, "a run, and one that waits for it")

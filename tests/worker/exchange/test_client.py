@@ -10,38 +10,16 @@ import pyarrow as pa
 import pytest
 
 from penstock_worker.exchange.client import DriverClient, DriverFaultError, DriverLostError
-from penstock_worker.exchange.columns import COLUMNS, OUTGOING
-from penstock_worker.exchange.records import Handed, RunName
+from penstock_worker.exchange.columns import OUTGOING
 from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
 from tests.testbed.programs import Program
 from tests.testbed.waiting import eventually
+from tests.worker.driver.driving import handed, rows
 from tests.worker.scripted_driver import Script, ScriptedDriver
 
-NAME = RunName("ORDERS.etl.1-2.0f", 1)
 LONG_SECONDS = 60.0
 ROOT = Path(__file__).parents[3]
-
-
-def handed(count: int) -> Handed:
-    return Handed(
-        name=NAME,
-        stream="ORDERS",
-        consumer="etl",
-        ranges=((1, count),),
-        count=count,
-        bytes=count,
-        attempt=1,
-        redelivered=False,
-        deadline_seconds=LONG_SECONDS,
-    )
-
-
-def rows(payloads: list[bytes]) -> pa.Table:
-    facts = [
-        {"subject": "a", "data": data, "headers": None, "stream": "ORDERS", "seq": row, "timestamp": 0, "delivered": 1}
-        for row, data in enumerate(payloads, start=1)
-    ]
-    return pa.Table.from_pylist(facts, COLUMNS)
+BATCH = handed("ORDERS", 2)
 
 
 @pytest.fixture
@@ -55,9 +33,8 @@ def client(script: Script, tmp_path: Path) -> Iterator[DriverClient]:
         yield client
 
 
-def run(client: DriverClient, batch: pa.Table | None = None, *, seconds: float = LONG_SECONDS) -> Outcome:
-    batch = rows([b""]) if batch is None else batch
-    return client.run(handed(batch.num_rows), batch, timeout_seconds=seconds)
+def run(client: DriverClient, texts: tuple[str, ...] = ("", "é"), *, seconds: float = LONG_SECONDS) -> Outcome:
+    return client.run(BATCH, rows(texts), timeout_seconds=seconds)
 
 
 @pytest.mark.interpreter
@@ -68,10 +45,10 @@ def test_a_batch_arrives_unchanged_and_its_outcome_and_outgoing_messages_return(
     script.process = lambda *_: outcome
     facts = [{"subject": "b", "data": b"1", "headers": [("A", ["1"])], "message_id": "id"}]
     script.outgoing = pa.Table.from_pylist(facts, OUTGOING)
-    small, large = rows([b"", "é".encode()]), rows([bytes(5 << 20)] * 12)
-    assert [run(client, batch) for batch in (small, large)] == [outcome] * 2
-    assert script.handed == [(handed(2), small), (handed(12), large)]
-    assert client.outgoing(NAME, timeout_seconds=LONG_SECONDS) == script.outgoing
+    batches = (("", "é"), ("x" * (5 << 20),) * 12)
+    assert [run(client, texts) for texts in batches] == [outcome] * 2
+    assert script.handed == [(BATCH, rows(texts)) for texts in batches]
+    assert client.outgoing(BATCH.name, timeout_seconds=LONG_SECONDS) == script.outgoing
 
 
 def test_another_call_cancels_a_run_whose_own_call_returns_the_outcome(client: DriverClient, script: Script) -> None:
@@ -83,10 +60,10 @@ def test_another_call_cancels_a_run_whose_own_call_returns_the_outcome(client: D
     with ThreadPoolExecutor() as pool:
         outcome = pool.submit(run, client)
         eventually(lambda: script.handed, "the run has begun")
-        client.cancel(NAME)
+        client.cancel(BATCH.name)
         assert outcome.result().verdict is Verdict.CANCELLED
-    client.forget(NAME)
-    assert script.cancelled == script.forgotten == [NAME]
+    client.forget(BATCH.name)
+    assert script.cancelled == script.forgotten == [BATCH.name]
 
 
 def test_a_driver_is_lost_until_it_is_there(tmp_path: Path) -> None:

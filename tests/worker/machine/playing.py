@@ -65,7 +65,7 @@ class Play:
             self.now = min(self.now + TICK_SECONDS, until)
             self.handle(events.Tick())
 
-    def sleep(self, seconds: float) -> None:
+    def skip(self, seconds: float) -> None:
         """Let time pass without ticks until the end."""
         self.now += seconds
         self.handle(events.Tick())
@@ -103,6 +103,11 @@ class Play:
         fault = None if verdict is Verdict.OK else FAULT
         outcome = Outcome(verdict, 0.1, rejections=rejections, fault=fault, outgoing=outgoing)
         self.handle(events.RunEnded(run.batch_id, run.run, outcome))
+
+    def finish(self, run: actions.HandOver) -> None:
+        """End a run well, and settle it."""
+        self.end(run, Verdict.OK)
+        self.settle()
 
     def take(self, kind: type[Kind]) -> list[Kind]:
         """Remove the actions of this kind, and return them."""

@@ -33,25 +33,19 @@ def test_messages_of_many_blocks_are_one_batch_as_soon_as_the_driver_is_idle() -
     assert play.run().ranges == ((2, 11),)
 
 
-def test_a_full_batch_does_not_wait() -> None:
+def test_messages_or_bytes_fill_a_batch_which_does_not_wait_and_a_larger_message_goes_alone() -> None:
     play, _ = Play.running(1, ledger=True)
     play.arrive(*range(2, 120))
     assert play.run().ranges == ((2, 101),)
-
-
-def test_bytes_fill_a_batch_too_and_a_larger_message_goes_alone() -> None:
     play = Play.ready(max_bytes=100)
     play.arrive(1, 2, 3, size=60)
     assert [run.count for run in play.runs()] == [1, 1]
     play = Play.ready(max_bytes=100)
     play.arrive(1, 2, size=5000)
     assert [run.bytes for run in play.runs()] == [5000, 5000]
-
-
-def test_the_driver_has_no_more_batches_than_may_be_in_flight() -> None:
     play = Play.ready(in_flight=2)
     play.arrive(*range(1, 301))
-    assert [run.ranges for run in play.runs()] == [((1, 100),), ((101, 200),)]
+    assert [run.ranges for run in play.runs()] == [((1, 100),), ((101, 200),)], "no more than may be in flight"
 
 
 def test_redelivered_messages_form_batches_of_their_own() -> None:
@@ -76,8 +70,7 @@ def test_nothing_is_pulled_before_the_driver_is_ready_or_while_too_much_is_held(
     play.arrive(*range(1, 401))
     assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
     for run in play.runs():
-        play.end(run, Verdict.OK)
-    play.settle()
+        play.finish(run)
     assert play.take(actions.ReleasePull)[-1].messages == 200
 
 
@@ -171,9 +164,8 @@ def test_the_rest_of_a_former_batch_is_pulled_whatever_runs() -> None:
 def after_a_run_of(seconds: float, *, messages: int = 100) -> Play:
     """Return a machine whose only run took that long."""
     play, run = Play.running(*range(1, messages + 1))
-    play.sleep(seconds)
-    play.end(run, Verdict.OK)
-    play.settle()
+    play.skip(seconds)
+    play.finish(run)
     play.take(actions.HoldPull)
     play.asked = [play.take(actions.ReleasePull)[-1]]
     return play
@@ -211,7 +203,6 @@ def test_fresh_messages_are_not_read_one_by_one() -> None:
     play = Play.ready(max_messages=100_000, max_bytes=1 << 30)
     sequences, offsets = Counting(range(1, 100_001)), Counting(range(0, 100_001 * 10, 10))
     play.handle(events.Arrived(block=1, sequences=sequences, stored_at=sequences, offsets=offsets, redelivered=False))
-    play.end(play.run(), Verdict.OK)
-    play.settle()
+    play.finish(play.run())
     assert play.machine.books.tally.acked == 100_000
     assert sequences.looks + offsets.looks < 200

@@ -59,8 +59,7 @@ def test_reinstated_worker_pulls_and_runs_again_and_repeated_orders_change_nothi
     play, run = at_work()
     play.handle(events.Retire(), events.Retire())
     play.one(actions.HoldPull)
-    play.end(run, Verdict.OK)
-    play.settle()
+    play.finish(run)
     play.take(actions.ReleasePull)
     play.handle(events.Reinstate(), events.Reinstate())
     play.one(actions.ReleasePull)
@@ -75,8 +74,7 @@ def test_collected_messages_are_given_back_at_once_when_the_driver_ends() -> Non
     play.handle(events.DriverEnding())
     assert play.one(actions.HoldPull).reasons == (HoldReason.DRIVER,)
     assert play.given_back() == [(2, 0)]
-    play.end(run, Verdict.OK)
-    play.settle()
+    play.finish(run)
     play.handle(events.DriverLost("It is gone."))
     play.arrive(2, redelivered=True)
     assert play.given_back() == [(1, 0)]
@@ -84,32 +82,26 @@ def test_collected_messages_are_given_back_at_once_when_the_driver_ends() -> Non
     assert play.one(actions.Stop).code == 0
 
 
-def test_run_is_cancelled_and_given_back_before_the_time_of_an_ending_driver_is_over() -> None:
-    play, run = at_work()
-    play.handle(events.DriverEnding())
-    play.take(actions.GiveBack)
-    play.wait(SETTINGS.grace_seconds - 6)
-    assert not play.take(actions.CancelRun)
-    play.wait(2)
-    assert play.one(actions.CancelRun) == actions.CancelRun(run.batch_id, run.run)
-    play.end(run, Verdict.CANCELLED)
-    assert play.given_back() == [(1, 0)]
-
-
-def test_run_of_an_ending_driver_that_dies_is_given_back() -> None:
-    play, _ = at_work()
-    play.handle(events.DriverEnding())
-    play.take(actions.GiveBack)
-    play.handle(events.DriverLost("It was killed."))
-    assert play.given_back() == [(1, 0)]
-    assert play.held == 0
+def test_run_of_an_ending_driver_is_given_back_when_it_dies_or_its_time_is_nearly_over() -> None:
+    for dies in (False, True):
+        play, run = at_work()
+        play.handle(events.DriverEnding())
+        play.take(actions.GiveBack)
+        if dies:
+            play.handle(events.DriverLost("It was killed."))
+        else:
+            play.wait(SETTINGS.grace_seconds - 6)
+            assert not play.take(actions.CancelRun)
+            play.wait(2)
+            assert play.one(actions.CancelRun) == actions.CancelRun(run.batch_id, run.run)
+            play.end(run, Verdict.CANCELLED)
+        assert (play.given_back(), play.held) == ([(1, 0)], 0)
 
 
 def test_new_driver_after_one_that_ended_is_used() -> None:
     play, run = at_work()
     play.handle(events.DriverEnding())
-    play.end(run, Verdict.OK)
-    play.settle()
+    play.finish(run)
     play.take(actions.ReleasePull)
     play.handle(events.DriverLost("It is gone."), events.DriverReady("two"))
     play.one(actions.ReleasePull)

@@ -40,23 +40,21 @@ def test_a_message_is_terminated_only_once_its_dead_letter_is_published() -> Non
     assert settle.terminated == (actions.Terminated((Piece(1, 1, 2),), "no"),)
 
 
-def test_outgoing_messages_are_published_before_anything_is_settled() -> None:
-    play, run = Play.running(1)
-    play.end(run, Verdict.OK, outgoing=7)
-    publish = play.one(actions.PublishOutgoing)
-    assert (publish.run, publish.count) == (1, 7)
-    assert not play.take(actions.Settle)
-    play.handle(events.OutgoingPublished(publish.batch_id, 1))
-    play.one(actions.Settle)
-
-
-def test_a_batch_whose_outgoing_messages_were_lost_with_the_driver_runs_again_under_its_id() -> None:
+def test_outgoing_messages_are_published_before_any_settle_and_if_they_are_lost_the_batch_runs_again() -> None:
     play, first = Play.running(1)
     play.end(first, Verdict.OK, outgoing=7)
+    assert play.one(actions.PublishOutgoing).count == 7
+    assert not play.take(actions.Settle)
     play.handle(events.DriverLost("killed"), events.OutgoingFailed(first.batch_id, 1, "killed", gone=True))
     play.handle(events.DriverReady("two"))
     again = play.run()
     assert (again.batch_id, again.run, again.attempt) == (first.batch_id, 2, 1)
+    play.end(again, Verdict.OK, outgoing=7)
+    publish = play.one(actions.PublishOutgoing)
+    assert (publish.run, publish.count) == (2, 7)
+    assert not play.take(actions.Settle)
+    play.handle(events.OutgoingPublished(publish.batch_id, 2))
+    play.one(actions.Settle)
 
 
 def test_an_unconfirmed_settle_is_repeated_a_few_times() -> None:
@@ -93,24 +91,19 @@ def test_a_copy_of_a_message_that_was_just_settled_gets_the_same_answer() -> Non
     assert not play.held
 
 
-def test_a_newer_delivery_of_a_message_that_runs_replaces_the_former() -> None:
-    play, run = Play.running(1, 2, 3)
+def test_a_newer_delivery_replaces_the_former_whether_its_message_runs_or_waits() -> None:
+    play, run = Play.running(1, 2, 3, in_flight=1)
     play.arrive(2, redelivered=True)
     assert play.one(actions.LetGo).pieces == (Piece(1, 1, 2),)
+    play.arrive(4, 5)
+    play.arrive(5, redelivered=True)
+    assert play.one(actions.LetGo).pieces == (Piece(3, 1, 2),)
     play.end(run, Verdict.OK)
     assert play.one(actions.Settle).acknowledged == (Piece(1, 0, 1), Piece(2, 0, 1), Piece(1, 2, 3))
-
-
-def test_a_newer_delivery_of_a_message_that_waits_is_in_one_batch_only() -> None:
-    play, first = Play.running(1, in_flight=1)
-    play.arrive(2, 3)
-    play.arrive(3, redelivered=True)
-    assert play.one(actions.LetGo).pieces == (Piece(2, 1, 2),)
-    play.end(first, Verdict.OK)
     second = play.run()
     play.end(second, Verdict.OK)
     play.wait(1)
-    assert (second.ranges, play.run().ranges) == (((2, 2),), ((3, 3),))
+    assert (second.ranges, play.run().ranges) == (((4, 4),), ((5, 5),)), "each in one batch only"
 
 
 def test_leases_are_renewed_before_two_thirds_of_the_ack_wait_until_the_settle() -> None:

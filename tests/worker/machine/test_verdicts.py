@@ -90,7 +90,7 @@ def test_wrong_code_gives_everything_back_and_stops_with_the_fault() -> None:
     assert not play.take(actions.PublishLetters)
 
 
-def test_transient_errors_are_retried_after_growing_waits_and_then_given_back_never_dead_lettered() -> None:
+def test_transient_errors_and_deadlines_are_retried_after_growing_waits_then_given_back_never_dead_lettered() -> None:
     play = Play.ready(in_flight=1)
     play.arrive(1, 2)
     name, attempts = "", []
@@ -99,7 +99,7 @@ def test_transient_errors_are_retried_after_growing_waits_and_then_given_back_ne
         name = name or run.batch_id
         assert run.batch_id == name
         attempts.append(run.attempt)
-        play.end(run, Verdict.TRANSIENT)
+        play.end(run, Verdict.DEADLINE if wait == 1 else Verdict.TRANSIENT)
         if wait:
             play.now += wait - 0.01
             play.handle(events.Tick())
@@ -122,34 +122,26 @@ def test_a_batch_that_was_given_back_keeps_its_id_when_its_messages_are_redelive
     assert (again.batch_id, again.run) == (first.batch_id, 2)
 
 
-def with_an_open_circuit() -> Play:
-    play = Play.ready(in_flight=3)
-    play.arrive(*range(1, 301))
-    for run in play.runs():
-        play.end(run, Verdict.TRANSIENT)
-    return play
-
-
-def test_three_failed_batches_in_a_row_open_the_circuit_and_one_that_succeeds_closes_it() -> None:
-    play = with_an_open_circuit()
-    assert Note.CIRCUIT_OPEN in play.notes()
-    assert play.take(actions.HoldPull)[-1].reasons == (HoldReason.CIRCUIT,)
-    play.wait(1)
-    probe = play.run()
-    play.wait(30)
-    assert not play.runs()
-    play.end(probe, Verdict.OK)
-    assert Note.CIRCUIT_CLOSED in play.notes()
-    assert len(play.runs()) == 2
-
-
-def test_an_open_circuit_pulls_for_a_probe_if_no_message_is_held() -> None:
-    play = with_an_open_circuit()
-    for batch in list(play.machine.books.batches):
-        play.handle(events.CancelBatch(batch))
-    play.take(actions.ReleasePull)
-    play.wait(2)
-    play.one(actions.ReleasePull)
+def test_failed_batches_open_the_circuit_which_pulls_for_a_probe_and_one_that_succeeds_closes_it() -> None:
+    holding, empty = Play.ready(in_flight=3), Play.ready(in_flight=3)
+    for play in (holding, empty):
+        play.arrive(*range(1, 301))
+        for run in play.runs():
+            play.end(run, Verdict.TRANSIENT)
+        assert Note.CIRCUIT_OPEN in play.notes()
+        assert play.take(actions.HoldPull)[-1].reasons == (HoldReason.CIRCUIT,)
+    for batch in list(empty.machine.books.batches):
+        empty.handle(events.CancelBatch(batch))
+    empty.take(actions.ReleasePull)
+    empty.wait(2)
+    empty.one(actions.ReleasePull)
+    holding.wait(1)
+    probe = holding.run()
+    holding.wait(30)
+    assert not holding.runs()
+    holding.end(probe, Verdict.OK)
+    assert Note.CIRCUIT_CLOSED in holding.notes()
+    assert len(holding.runs()) == 2
 
 
 def test_losing_spark_runs_a_batch_again_under_its_id_and_is_no_attempt() -> None:
@@ -192,13 +184,6 @@ def test_a_suspected_batch_runs_alone() -> None:
     assert alone.ranges == ((1, 100),)
     play.end(alone, Verdict.OK)
     assert play.run().ranges == ((101, 200),)
-
-
-def test_a_deadline_is_retried_like_a_transient_error() -> None:
-    play, run = Play.running(1, ledger=True)
-    play.end(run, Verdict.DEADLINE)
-    play.wait(1)
-    assert play.run().attempt == 2
 
 
 def test_a_run_that_does_not_end_is_cancelled_and_then_its_driver_is_given_up() -> None:

@@ -1,14 +1,16 @@
-"""Spark's URLs, and the settings that follow from them and from the machine."""
+"""Spark's URLs, the settings that follow from them and from the machine, and encryption of channels to Connect."""
 
 from pathlib import Path
 
 import pytest
 
 from penstock_worker.spark import defaults, machine, master
+from penstock_worker.spark.channel import IN_A_CLUSTER, Channel
 from penstock_worker.spark.classic import ClassicSpark
 from penstock_worker.spark.problems import CannotStartError
 from tests.testbed import ports
 
+TOKEN = "secret"
 THREADS = {"local": 1, "local[*]": 6, "local[3]": 3, "local-cluster[2,3,1024]": 6, "k8s://h": None}
 ONE_TASK: list[tuple[str, int, dict[str, str], bool]] = [
     ("local[2]", 2, {}, True),
@@ -87,3 +89,34 @@ def test_a_containers_memory_limit_is_read(tmp_path: Path) -> None:
         (tmp_path / "memory.max").write_text(unlimited)
         assert machine.memory_limit(tmp_path) is None, unlimited
     assert defaults.SMALLEST_HEAP <= defaults.heap() <= max(defaults.LARGEST_HEAP, machine.memory())
+
+
+@pytest.fixture(params=[True, False], ids=["in a cluster", "elsewhere"])
+def is_in_cluster(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.delenv(IN_A_CLUSTER, raising=False)
+    if request.param:
+        monkeypatch.setenv(IN_A_CLUSTER, "10.96.0.1")
+    return bool(request.param)
+
+
+def channel(url: str, token: str | None = TOKEN) -> Channel:
+    (address,) = master.addresses(url)
+    return Channel(address, token)
+
+
+def test_a_token_goes_without_tls_only_to_a_service_of_our_own_cluster(*, is_in_cluster: bool) -> None:
+    for host in ("spark-connect", "connect.spark.svc", "connect.spark.svc.cluster.local"):
+        made = channel(f"sc://{host}:15002")
+        assert made.is_encrypted is not is_in_cluster, host
+        assert made.bares_its_token is is_in_cluster, host
+        assert ("authorization", f"Bearer {TOKEN}") in made.metadata()
+    for host in ("spark.example", "spark.example.com", "connect.svc", "10.1.2.3"):
+        assert channel(f"sc://{host}").is_encrypted, host
+    without = channel("sc://spark-connect", None)
+    assert (without.is_encrypted, without.bares_its_token) == (False, False)
+
+
+@pytest.mark.usefixtures("is_in_cluster")
+def test_the_url_can_require_or_forbid_encryption() -> None:
+    assert channel("sc://spark-connect/;use_ssl=true").is_encrypted
+    assert not channel("sc://spark.example.com/;use_ssl=false").is_encrypted

@@ -1,23 +1,17 @@
 """Each kind of table holds a batch once, also when attempts overlap. Run by test_tables.py, with the real tables."""
 
-from __future__ import annotations
-
 import runpy
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
+from penstock_worker.api import Batch
 from penstock_worker.testing import Message, run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pyspark.sql import DataFrame, SparkSession
-
-    from penstock_worker.api import Batch
 
 ORDERS = [{"id": number} for number in range(10)]
 OVERLAPS = 3

@@ -1,17 +1,12 @@
 """The fixtures of cases.py, a pytest plugin: one session with all table formats, and their addresses."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock_worker.testing import local_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 EXTENSIONS = (
     "io.delta.sql.DeltaSparkSessionExtension",

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all who write Spark ca
 from penstock_worker.api import Batch, Reject, Retry
 
 UNTIL_KILLED = 10_000
+SETTINGS_SEEN = ("sql.session.timeZone", "sql.shuffle.partitions", "app.name")
 both_slots = threading.Barrier(2)
 
 
@@ -75,6 +76,16 @@ def hang_in_spark_and_begin_again(df: DataFrame, batch: Batch) -> None:
         hang_in_spark(df, batch)
     except Exception:  # noqa: BLE001 - as users do
         df.select(hanging("subject")).collect()
+
+
+def hang_in_python(_df: DataFrame, batch: Batch) -> None:
+    say(f"{batch.id} is at work")
+    threading.Event().wait()
+
+
+def stop_spark(_df: DataFrame, batch: Batch) -> None:
+    batch.spark.stop()
+    batch.spark.range(1).count()
 
 
 def wait_for_a_test(_df: DataFrame, batch: Batch) -> None:
@@ -150,14 +161,11 @@ ONE_LINERS: dict[str, Callable[[DataFrame, Batch], object]] = {
     "python_worker_dies": lambda df, _: df.select(dying("subject")).collect(),
     "missing_path": lambda _, batch: batch.spark.read.parquet("/no/such/folder").collect(),
     "unwritable_path": lambda df, _: df.write.mode("overwrite").parquet("/proc/nothing/here"),
-    "hang_in_python": lambda _, batch: (say(f"{batch.id} is at work"), threading.Event().wait()),
     "signal_this_thread": lambda *_: signal.pthread_kill(threading.get_ident(), signal.SIGTERM),
-    "stop_spark": lambda _, batch: (batch.spark.stop(), batch.spark.range(1).count()),
     "settings_seen": lambda _, batch: (folder() / batch.id).write_text(
         repr([batch.spark.conf.get(f"spark.{name}") for name in SETTINGS_SEEN])
     ),
 }
-SETTINGS_SEEN = ("sql.session.timeZone", "sql.shuffle.partitions", "app.name")
 
 
 def process(df: DataFrame, batch: Batch) -> None:
