@@ -26,11 +26,12 @@ def test_while_a_batch_runs_the_next_is_collected_until_its_first_message_has_wa
 
 
 def test_messages_of_many_blocks_are_one_batch_as_soon_as_the_driver_is_idle() -> None:
-    play, first = Play.running(1, ledger=True, in_flight=1)
-    for sequence in range(2, 12, 2):
-        play.arrive(sequence, sequence + 1)
-    play.end(first, Verdict.OK)
-    assert play.run().ranges == ((2, 11),)
+    for in_flight in (1, 2):
+        play, first = Play.running(1, ledger=True, in_flight=in_flight)
+        for sequence in range(2, 12, 2):
+            play.arrive(sequence, sequence + 1)
+        play.end(first, Verdict.OK)
+        assert play.run().ranges == ((2, 11),)
 
 
 def test_messages_or_bytes_fill_a_batch_which_does_not_wait_and_a_larger_message_goes_alone() -> None:
