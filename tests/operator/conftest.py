@@ -1,12 +1,14 @@
-"""What tests of the operator share: the session's control plane, taught our kinds."""
+"""Fixtures of the operator's tests: the session's control plane with our kinds, and operators that tests share."""
+
+from collections.abc import Iterator
 
 import pytest
 
 from penstock_operator.resources import KINDS, definition
+from tests.operator.running import RunningOperator
+from tests.operator.sharing import SharedOperators, clear
 from tests.testbed.kubernetes.access import Access, Namespace
 from tests.testbed.waiting import eventually
-
-ESTABLISHED_SECONDS = 60
 
 
 @pytest.fixture(scope="session")
@@ -23,10 +25,36 @@ def penstock_namespace(penstock_plane: Access, namespace: Namespace) -> Namespac
     return namespace
 
 
+@pytest.fixture(scope="session")
+def operators(penstock_plane: Access) -> Iterator[SharedOperators]:
+    operators = SharedOperators(penstock_plane)
+    yield operators
+    operators.close()
+
+
+@pytest.fixture
+def served(operators: SharedOperators) -> Iterator[tuple[RunningOperator, Namespace]]:
+    operator, [namespace] = operators.take()
+    yield operator, namespace
+    clear(namespace)
+
+
+@pytest.fixture
+def operator(served: tuple[RunningOperator, Namespace]) -> RunningOperator:
+    """An operator that serves `served_namespace`, and other tests' namespaces before and after."""
+    return served[0]
+
+
+@pytest.fixture
+def served_namespace(served: tuple[RunningOperator, Namespace]) -> Namespace:
+    """A namespace of the test's own that `operator` serves."""
+    return served[1]
+
+
 def install_crds(plane: Access) -> None:
     """Teach a control plane our kinds, and wait until it knows them all."""
     plane.client.apply(*(definition(kind) for kind in KINDS))
-    eventually(lambda: _are_established(plane), "all kinds are known", ESTABLISHED_SECONDS)
+    eventually(lambda: _are_established(plane), "all kinds are known")
 
 
 def _are_established(plane: Access) -> bool:

@@ -13,9 +13,9 @@ ALLOW = {"penstock.dev/recreate-generation": "2"}
 
 
 @pytest.fixture
-def hub(penstock_namespace: Namespace, start_nats: StartNats, operator: RunningOperator, scene: Scene) -> Scene:
+def hub(served_namespace: Namespace, start_nats: StartNats, operator: RunningOperator, scene: Scene) -> Scene:
     """Return another server, the Connection to it, and a message in the stream that is declared on the first one."""
-    hub = Scene(penstock_namespace, start_nats(), operator)
+    hub = Scene(served_namespace, start_nats(), operator)
     hub.connect("hub")
     hub.wait_ready("connection/hub")
     scene.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"])

@@ -19,9 +19,9 @@ def access() -> Access:
 
 
 @pytest.fixture
-def secured(penstock_namespace: Namespace, start_nats: StartNats, operator: RunningOperator, access: Access) -> Scene:
+def secured(served_namespace: Namespace, start_nats: StartNats, operator: RunningOperator, access: Access) -> Scene:
     """A server that lets one user in, a Connection that names a Secret, and a Stream that waits for both."""
-    scene = Scene(penstock_namespace, start_nats(access=access), operator)
+    scene = Scene(served_namespace, start_nats(access=access), operator)
     scene.connect(auth=AUTH)
     scene.declare_stream()
     return scene

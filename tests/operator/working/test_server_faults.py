@@ -46,10 +46,10 @@ def test_a_server_that_is_killed_in_the_middle_of_the_work_has_all_of_it_in_the_
 
 
 def test_a_user_who_is_shut_out_and_let_in_again_goes_on_without_a_restart(
-    penstock_namespace: Namespace, start_nats: StartNats, operator: RunningOperator
+    served_namespace: Namespace, start_nats: StartNats, operator: RunningOperator
 ) -> None:
     access = user_and_password()
-    scene = Scene(penstock_namespace, start_nats(access=access), operator)
+    scene = Scene(served_namespace, start_nats(access=access), operator)
     user, password = access.client.arguments["user"], access.client.arguments["password"]
     scene.secret("login", username=user, password=password)
     scene.connect(auth={"userPasswordSecretRef": {"name": "login"}})
@@ -75,9 +75,9 @@ def replace_password(scene: Scene, old: str, new: str) -> None:
 
 
 def test_changes_are_made_while_a_cluster_elects_other_leaders(
-    penstock_namespace: Namespace, nats_cluster: NatsCluster, operator: RunningOperator
+    served_namespace: Namespace, nats_cluster: NatsCluster, operator: RunningOperator
 ) -> None:
-    scene = Scene(penstock_namespace, nats_cluster.nodes[0], operator)
+    scene = Scene(served_namespace, nats_cluster.nodes[0], operator)
     scene.apply("Connection", "nats", {"servers": nats_cluster.urls})
     scene.declare_stream(replicas=3, management=DELETE)
     scene.declare_consumer(management=DELETE)

@@ -1,11 +1,11 @@
 """A control plane with those controllers that make pods of Deployments, and a node that runs them; no container."""
 
-import uuid
 from collections.abc import Iterator
 
 import pytest
 
 from tests.operator.conftest import install_crds
+from tests.operator.sharing import SharedOperators
 from tests.operator.workforce.running.paper_node import Gate, PaperNode
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
@@ -23,15 +23,17 @@ def plane() -> Iterator[ControlPlane]:
     plane.stop()
 
 
-@pytest.fixture
-def penstock_namespace(plane: ControlPlane) -> Namespace:
-    """A namespace of the test's own, in place of that of a control plane without controllers."""
-    return Namespace.create(plane, f"shop-{uuid.uuid4().hex[:8]}")
+@pytest.fixture(scope="module")
+def operators(plane: ControlPlane) -> Iterator[SharedOperators]:
+    """Operators for this control plane, in place of those for one without controllers."""
+    operators = SharedOperators(plane)
+    yield operators
+    operators.close()
 
 
 @pytest.fixture
-def node(penstock_namespace: Namespace) -> Iterator[PaperNode]:
-    with PaperNode(penstock_namespace) as node:
+def node(served_namespace: Namespace) -> Iterator[PaperNode]:
+    with PaperNode(served_namespace) as node:
         yield node
 
 
