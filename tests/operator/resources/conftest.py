@@ -1,12 +1,11 @@
-"""What tests of resources share: an API server that judges many manifests quickly."""
+"""An API server that judges the manifests of all tests of resources."""
 
 import pytest
 
-from tests.operator.resources.judge import Judge
+from tests.operator.resources.judging import Judge
 from tests.testbed.kubernetes.access import Access
 
 
 @pytest.fixture(scope="session")
 def judge(penstock_plane: Access) -> Judge:
-    """The session's API server, asked without a program in between."""
-    return Judge(penstock_plane)
+    return Judge(penstock_plane.client)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from penstock_operator.resources import CONSUMER
-from tests.operator.resources.judge import sentence_that_begins
+from tests.operator.resources.judging import sentence_that_begins
 
 Json = dict[str, Any]
 SMALLEST: Json = {"streamRef": {"name": "orders"}}

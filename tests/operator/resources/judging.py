@@ -1,61 +1,84 @@
-"""How tests have a manifest judged: by a real API server, and by the models.
+"""An API server and the models judge the same manifests."""
 
-Knows kubectl, and where rules stand in a schema. Does not know any kind.
-"""
-
-import json
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pydantic
 import pytest
 
-from penstock_operator.constants import API_VERSION
+from penstock_operator.constants import API_VERSION, GROUP, VERSION
 from penstock_operator.resources import Kind, definition
-from tests.testbed.kubernetes.access import KubectlError, Namespace
+from tests.testbed.kubernetes.client import Client, RefusedError
 
-Spec = dict[str, Any]
-
-
-def manifest(kind: Kind, spec: Spec, name: str = "one") -> str:
-    return json.dumps({"apiVersion": API_VERSION, "kind": kind.name, "metadata": {"name": name}, "spec": spec})
+Json = dict[str, Any]
+INVALID = {400, 422}
+"""HTTP statuses."""
 
 
-def dry_run(namespace: Namespace, kind: Kind, spec: Spec) -> dict[str, Any]:
-    """Have the API server judge a spec, and return what it would have kept."""
-    kept: dict[str, Any] = json.loads(
-        namespace.kubectl(
-            "create",
-            "--dry-run=server",
-            "--validate=strict",
-            "--output=json",
-            "--filename=-",
-            stdin=manifest(kind, spec),
-        )
-    )
-    return kept
+class Judge:
+    """Asks an API server about the specs of objects. It keeps only what is created."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def kept(self, kind: Kind, spec: Json, name: str = "one") -> Json:
+        """Return the spec that would be kept if the object were created."""
+        return spec_of(self._client.create(manifest(kind, spec, name), dry_run=True))
+
+    def create(self, kind: Kind, spec: Json, name: str = "one") -> None:
+        self._client.create(manifest(kind, spec, name))
+
+    def kept_after_change(
+        self, kind: Kind, spec: Json, name: str, annotations: Mapping[str, str] | None = None
+    ) -> Json:
+        """Return the spec that would be kept if it replaced that of an object that exists."""
+        existing = self._client.get(f"{kind.resource}/{name}")
+        changed = {**existing, "metadata": {**existing["metadata"], "annotations": annotations or {}}, "spec": spec}
+        path = f"/apis/{GROUP}/{VERSION}/namespaces/{self._client.namespace}/{kind.plural}/{name}"
+        return spec_of(self._client.request("PUT", path, changed, query={"fieldValidation": "Strict", "dryRun": "All"}))
+
+    def accepts(self, kind: Kind, spec: Json) -> None:
+        """Assert that the API server and the model accept a spec, and agree about the defaults."""
+        assert kind.spec.read(self.kept(kind, spec)) == kind.spec.read(spec)
+
+    def refuses(self, kind: Kind, spec: Json, sentence: str = "") -> None:
+        """Assert that the API server and the model refuse a spec, with this sentence."""
+        with refusal(sentence):
+            self.kept(kind, spec)
+        with pytest.raises(pydantic.ValidationError) as refused:
+            kind.spec.read(spec)
+        assert sentence in str(refused.value)
 
 
-def assert_accepted(namespace: Namespace, kind: Kind, spec: Spec) -> None:
-    """The API server and the model accept it, and agree about what was left out."""
-    kept = dry_run(namespace, kind, spec)["spec"]
-    assert kind.spec.read(kept) == kind.spec.read(spec)
-
-
-def assert_refused(namespace: Namespace, kind: Kind, spec: Spec, sentence: str = "") -> None:
-    """The API server and the model refuse it, with this sentence."""
-    with pytest.raises(KubectlError) as refused:
-        dry_run(namespace, kind, spec)
+@contextlib.contextmanager
+def refusal(sentence: str = "") -> Iterator[None]:
+    """Assert that the API server finds what the block asks for invalid, and says this sentence."""
+    with pytest.raises(RefusedError) as refused:
+        yield
+    assert refused.value.status in INVALID
     assert sentence in str(refused.value)
-    with pytest.raises(pydantic.ValidationError) as refused_here:
-        kind.spec.read(spec)
-    assert sentence in str(refused_here.value)
+
+
+def manifest(kind: Kind, spec: Json, name: str = "one") -> Json:
+    return {"apiVersion": API_VERSION, "kind": kind.name, "metadata": {"name": name}, "spec": spec}
+
+
+def spec_of(kept: Json) -> Json:
+    spec: Json = kept["spec"]
+    return spec
 
 
 def sentences(kind: Kind) -> set[str]:
     """Return what the rules of the kind's spec say, wherever they stand."""
     schema = definition(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return set(_messages(schema["properties"]["spec"]))
+
+
+def sentence_that_begins(kind: Kind, beginning: str) -> str:
+    """Return the one sentence of the kind's rules that begins so."""
+    [sentence] = [sentence for sentence in sentences(kind) if sentence.startswith(beginning)]
+    return sentence
 
 
 def _messages(schema: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is anything

@@ -3,7 +3,7 @@
 from typing import Any
 
 from penstock_operator.resources import STREAM
-from tests.operator.resources.judge import sentence_that_begins
+from tests.operator.resources.judging import sentence_that_begins
 
 Json = dict[str, Any]
 SMALLEST: Json = {"connectionRef": {"name": "nats"}}
@@ -16,10 +16,7 @@ MIRROR: Json = {"mirror": ORIGIN}
 THROUGH: Json = {"consumer": {"name": "c", "deliverSubject": "d"}}
 
 RULES: dict[str, tuple[Json, Json]] = {
-    "description has at most 4096 bytes.": (
-        {"description": "ü" * 2048},
-        {"description": "ü" * 2049},
-    ),
+    "description has at most 4096 bytes.": ({"description": "ü" * 2048}, {"description": "ü" * 2049}),
     "metadata names that begin with _nats are the server's.": (
         {"metadata": {"nats": "yes"}},
         {"metadata": {"_nats.level": "9"}},
@@ -30,10 +27,7 @@ RULES: dict[str, tuple[Json, Json]] = {
         {"duplicateWindow": "1d1h", "maxAge": "25h"},
         {"duplicateWindow": "1d1h1ns", "maxAge": "25h"},
     ),
-    "subjectDeleteMarkerTtl is at least 1s.": (
-        {"subjectDeleteMarkerTtl": "1s"},
-        {"subjectDeleteMarkerTtl": "999ms"},
-    ),
+    "subjectDeleteMarkerTtl is at least 1s.": ({"subjectDeleteMarkerTtl": "1s"}, {"subjectDeleteMarkerTtl": "999ms"}),
     "maxBytes is at least 1; leave it out for no limit.": ({"maxBytes": "1"}, {"maxBytes": "0Gi"}),
     "maxMessageSize is at least 1; leave it out for no limit.": ({"maxMessageSize": "1k"}, {"maxMessageSize": "0"}),
     "maxMessageSize is at most 2147483647 bytes.": ({"maxMessageSize": "2047Mi"}, {"maxMessageSize": "2Gi"}),
@@ -153,18 +147,12 @@ RULES: dict[str, tuple[Json, Json]] = {
     ),
     sentence_that_begins(STREAM, "A duration"): ({"maxAge": "1h30m"}, {"maxAge": "1.5h"}),
     sentence_that_begins(STREAM, "A size"): ({"maxBytes": "1Ki"}, {"maxBytes": "1KB"}),
-    sentence_that_begins(STREAM, "A subject"): (
-        {"subjects": ["a.*.>", "a>b", "\u00fc.x"]},
-        {"subjects": ["a.>.b"]},
-    ),
+    sentence_that_begins(STREAM, "A subject"): ({"subjects": ["a.*.>", "a>b", "\u00fc.x"]}, {"subjects": ["a.>.b"]}),
     sentence_that_begins(STREAM, "This subject"): (
         {"mirror": {"name": "O", "external": {"apiPrefix": "$JS.a*b.API"}}},
         {"mirror": {"name": "O", "external": {"apiPrefix": "$JS.*.API"}}},
     ),
-    sentence_that_begins(STREAM, "A name on the server"): (
-        {"name": "A_b-1"},
-        {"name": "a.b"},
-    ),
+    sentence_that_begins(STREAM, "A name on the server"): ({"name": "A_b-1"}, {"name": "a.b"}),
 }
 
 REFUSED: dict[str, Json] = {

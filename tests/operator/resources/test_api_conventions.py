@@ -1,11 +1,9 @@
-"""Every CustomResourceDefinition keeps to Kubernetes' API conventions, and the API server takes it as it is.
+"""Every CustomResourceDefinition keeps to Kubernetes' API conventions, and the API server accepts it unchanged."""
 
-Some of it only an API server can tell: what rules may cost, and whether a schema is structural.
-"""
-
+import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -14,14 +12,14 @@ from penstock_operator.constants import CATEGORY, VERSION
 from penstock_operator.resources import KINDS, Kind, definition
 from tests.testbed.kubernetes.access import Access
 
-every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-
+Schema = dict[str, Any]
 LIMITS = {"string": {"maxLength", "enum", "format"}, "array": {"maxItems"}}
-OF_METADATA = "metadata"
+OBJECT_NAME = "^[a-z0-9]([-a-z0-9]*"
+"""How the pattern of a Kubernetes object's name begins."""
 
 
-def schemas(schema: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each schema below one, with the way to it."""
+def schemas(schema: Schema, path: str) -> Iterator[tuple[str, Schema]]:
+    """Yield each schema below one, with its path."""
     yield path, schema
     for name, inner in schema.get("properties", {}).items():
         yield from schemas(inner, f"{path}.{name}")
@@ -30,142 +28,152 @@ def schemas(schema: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, 
             yield from schemas(schema[keyword], f"{path}[]")
 
 
-def version(kind: Kind) -> dict[str, Any]:
+@functools.cache
+def version(kind: Kind) -> Schema:
     [only] = definition(kind)["spec"]["versions"]
     return dict(only)
 
 
-def fields(kind: Kind, *parts: str) -> list[tuple[str, dict[str, Any]]]:
+@functools.cache
+def fields(kind: Kind, *parts: str) -> list[tuple[str, Schema]]:
     properties = version(kind)["schema"]["openAPIV3Schema"]["properties"]
     return [field for part in parts or ("spec", "status") for field in schemas(properties[part], part)]
 
 
-@every_kind
-def test_the_api_server_accepts_it_without_complaint_and_keeps_all_of_it(penstock_plane: Access, kind: Kind) -> None:
-    crd = json.loads(penstock_plane.kubectl("get", f"crd/{kind.resource}", "--output=json"))
-    conditions = {condition["type"]: condition for condition in crd["status"]["conditions"]}
-    assert conditions["Established"]["status"] == "True"
-    assert conditions["NamesAccepted"]["status"] == "True"
-    assert "NonStructuralSchema" not in conditions
-    assert crd["spec"]["versions"] == [version(kind)]
+# Each convention yields what breaks it.
 
 
-@every_kind
-def test_everything_has_a_limit(kind: Kind) -> None:
-    unlimited = [path for path, schema in fields(kind) if not LIMITS.get(schema["type"], {*schema}) & {*schema}]
-    maps = [path for path, schema in fields(kind) if "additionalProperties" in schema and "maxProperties" not in schema]
-    assert unlimited + maps == []
+def everything_has_a_limit(kind: Kind) -> Iterator[str]:
+    yield from (path for path, schema in fields(kind) if not LIMITS.get(schema["type"], {*schema}) & {*schema})
+    for path, schema in fields(kind):
+        if "additionalProperties" in schema and "maxProperties" not in schema:
+            yield path
 
 
-@every_kind
-def test_every_field_says_in_sentences_what_it_is(kind: Kind) -> None:
+def every_field_has_a_description_in_sentences(kind: Kind) -> Iterator[str]:
     said = {path: schema.get("description", "") for path, schema in fields(kind) if not path.endswith("[]")}
-    assert [path for path, text in said.items() if not re.fullmatch(r"[^\n]*[.?]", text)] == []
+    yield from (path for path, text in said.items() if not re.fullmatch(r"[^\n]*[.?]", text))
 
 
-@every_kind
-def test_every_field_has_a_name_in_camel_case(kind: Kind) -> None:
+def every_field_has_a_name_in_camel_case(kind: Kind) -> Iterator[str]:
     names = [name for path, _ in fields(kind) for name in path.removesuffix("[]").split(".")]
-    assert [name for name in names if not re.fullmatch(r"[a-z][A-Za-z0-9]*(\[\])*", name)] == []
+    yield from (name for name in names if not re.fullmatch(r"[a-z][A-Za-z0-9]*(\[\])*", name))
 
 
-@every_kind
-def test_no_field_is_a_fraction(kind: Kind) -> None:
-    assert [path for path, schema in fields(kind) if schema["type"] == "number"] == []
+def no_field_is_a_fraction(kind: Kind) -> Iterator[str]:
+    yield from (path for path, schema in fields(kind) if schema["type"] == "number")
 
 
-@every_kind
-def test_what_is_true_or_false_is_a_question_and_no_mode(kind: Kind) -> None:
+def a_boolean_is_a_question(kind: Kind) -> Iterator[str]:
     questions = {path: schema["description"] for path, schema in fields(kind, "spec") if schema["type"] == "boolean"}
-    assert [path for path, text in questions.items() if not text.startswith("Whether ")] == []
+    yield from (path for path, text in questions.items() if not text.startswith("Whether "))
 
 
-@every_kind
-def test_choices_are_in_camel_case(kind: Kind) -> None:
-    choices = [(path, choice) for path, schema in fields(kind) for choice in schema.get("enum", ())]
-    assert [choice for choice in choices if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", choice[1])] == []
+def choices_are_in_camel_case(kind: Kind) -> Iterator[str]:
+    choices = [choice for _, schema in fields(kind) for choice in schema.get("enum", ())]
+    yield from (choice for choice in choices if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", choice))
 
 
-@every_kind
-def test_what_names_another_object_is_a_reference(kind: Kind) -> None:
-    of_objects = [
-        path for path, schema in fields(kind) if str(schema.get("pattern")).startswith("^[a-z0-9]([-a-z0-9]*")
-    ]
-    assert of_objects or kind.spec.model_fields.keys().isdisjoint({"connection_ref", "stream_ref", "consumer_ref"})
-    assert [path for path in of_objects if not re.search(r"Ref\.(name|namespace)$", path)] == []
+def another_object_is_named_in_a_reference(kind: Kind) -> Iterator[str]:
+    named = [path for path, schema in fields(kind) if str(schema.get("pattern")).startswith(OBJECT_NAME)]
+    yield from (path for path in named if not re.search(r"Ref\.(name|namespace)$", path))
+    references = kind.spec.model_fields.keys() & {"connection_ref", "stream_ref", "consumer_ref"}
+    yield from () if named else references
 
 
-@every_kind
-def test_the_default_of_an_object_says_what_the_defaults_inside_say(kind: Kind) -> None:
+def the_default_of_an_object_has_the_defaults_of_its_fields(kind: Kind) -> Iterator[str]:
     for path, schema in fields(kind):
         if "properties" in schema and "default" in schema:
             inside = {name: inner["default"] for name, inner in schema["properties"].items() if "default" in inner}
-            assert schema["default"] == inside, path
+            if schema["default"] != inside:
+                yield path
 
 
-@every_kind
-def test_what_has_a_default_is_not_asked_for(kind: Kind) -> None:
+def a_field_with_a_default_is_not_required(kind: Kind) -> Iterator[str]:
     for path, schema in fields(kind):
         defaulted = {name for name, inner in schema.get("properties", {}).items() if "default" in inner}
-        assert defaulted.isdisjoint(schema.get("required", ())), path
+        yield from (f"{path}.{name}" for name in defaulted & {*schema.get("required", ())})
 
 
-@every_kind
-def test_the_status_may_be_missing_and_so_may_all_that_is_in_it(kind: Kind) -> None:
-    schema = version(kind)["schema"]["openAPIV3Schema"]
-    assert schema["required"] == ["spec"]
-    assert "required" not in schema["properties"]["status"]
-    assert "default" not in json.dumps(list(schema["properties"]["status"]["properties"]))
-    assert "status" in version(kind)["subresources"]
-
-
-@every_kind
-def test_conditions_are_a_map_by_type_and_there_is_no_phase(kind: Kind) -> None:
-    status = dict(fields(kind, "status"))
-    conditions = status["status.conditions"]
-    assert conditions["x-kubernetes-list-type"] == "map"
-    assert conditions["x-kubernetes-list-map-keys"] == ["type"]
-    assert "observedGeneration" in conditions["items"]["required"]
-    assert "status.phase" not in status
-    assert "status.observedGeneration" in status
-
-
-@every_kind
-def test_every_path_leads_to_a_field(kind: Kind) -> None:
-    known = {f".{path}" for path, _ in fields(kind)}
+def every_path_leads_to_a_field(kind: Kind) -> Iterable[str]:
     paths = [column["jsonPath"] for column in version(kind)["additionalPrinterColumns"]]
     paths += [selectable["jsonPath"] for selectable in version(kind).get("selectableFields", ())]
     paths += version(kind)["subresources"].get("scale", {}).values()
-    plain = [path for path in paths if "[?" not in path and not path.startswith(f".{OF_METADATA}.")]
-    assert set(plain) <= known
+    plain = {path for path in paths if "[?" not in path and not path.startswith(".metadata.")}
+    return plain - {f".{path}" for path, _ in fields(kind)}
 
 
-@every_kind
-def test_the_objects_that_refer_to_one_of_ours_can_be_asked_for(kind: Kind) -> None:
+def objects_can_be_selected_by_what_they_refer_to(kind: Kind) -> Iterable[str]:
     selectable = {field["jsonPath"] for field in version(kind).get("selectableFields", ())}
     references = {path for path, _ in fields(kind, "spec") if re.fullmatch(r"spec\.[a-z]+Ref\.name", path)}
-    assert selectable >= {f".{path}" for path in references}
+    return {f".{path}" for path in references} - selectable
 
 
-@every_kind
-def test_kubectl_get_shows_whether_it_is_ready_why_and_since_when_it_exists(kind: Kind) -> None:
-    shown = [column["name"] for column in version(kind)["additionalPrinterColumns"] if not column.get("priority")]
-    assert shown[:2] == ["Ready", "Reason"]
-    assert shown[-1] == "Age"
+CONVENTIONS: list[Callable[[Kind], Iterable[str]]] = [
+    everything_has_a_limit,
+    every_field_has_a_description_in_sentences,
+    every_field_has_a_name_in_camel_case,
+    no_field_is_a_fraction,
+    a_boolean_is_a_question,
+    choices_are_in_camel_case,
+    another_object_is_named_in_a_reference,
+    the_default_of_an_object_has_the_defaults_of_its_fields,
+    a_field_with_a_default_is_not_required,
+    every_path_leads_to_a_field,
+    objects_can_be_selected_by_what_they_refer_to,
+]
 
 
-@every_kind
-def test_it_can_be_named_in_short_and_together_with_the_others(penstock_plane: Access, kind: Kind) -> None:
-    [line] = [
-        line.split()
-        for line in penstock_plane.kubectl("api-resources", "--no-headers", "--output=wide").splitlines()
-        if line.split()[-1] == CATEGORY and kind.name in line.split()
-    ]
-    assert line[:2] == [kind.plural, ",".join(kind.short_names)]
+def test_every_kind_keeps_to_the_conventions(subtests: pytest.Subtests) -> None:
+    for convention in CONVENTIONS:
+        for kind in KINDS:
+            with subtests.test(convention.__name__, kind=kind.name):
+                assert list(convention(kind)) == []
 
 
-@every_kind
-def test_kubectl_explain_shows_the_description_and_the_version(penstock_plane: Access, kind: Kind) -> None:
-    said = penstock_plane.kubectl("explain", f"{kind.plural}.spec")
-    assert f"VERSION:    {VERSION}" in said
-    assert " ".join(str(kind.spec.__doc__).split()) in " ".join(said.split())
+def test_status_is_optional_and_has_conditions_by_type_and_no_phase(subtests: pytest.Subtests) -> None:
+    for kind in KINDS:
+        with subtests.test(kind.name):
+            schema = version(kind)["schema"]["openAPIV3Schema"]
+            assert schema["required"] == ["spec"]
+            assert "status" in version(kind)["subresources"]
+            assert "required" not in schema["properties"]["status"]
+            assert "default" not in json.dumps(list(schema["properties"]["status"]["properties"]))
+            status = dict(fields(kind, "status"))
+            assert "status.phase" not in status
+            assert "status.observedGeneration" in status
+            conditions = status["status.conditions"]
+            assert conditions["x-kubernetes-list-type"] == "map"
+            assert conditions["x-kubernetes-list-map-keys"] == ["type"]
+            assert "observedGeneration" in conditions["items"]["required"]
+
+
+def test_api_server_accepts_every_definition_and_keeps_all_of_it(
+    penstock_plane: Access, subtests: pytest.Subtests
+) -> None:
+    for kind in KINDS:
+        with subtests.test(kind.name):
+            crd = penstock_plane.client.get(f"crd/{kind.resource}")
+            conditions = {condition["type"]: condition for condition in crd["status"]["conditions"]}
+            assert conditions["Established"]["status"] == "True"
+            assert conditions["NamesAccepted"]["status"] == "True"
+            assert "NonStructuralSchema" not in conditions
+            assert crd["spec"]["versions"] == [version(kind)]
+
+
+def test_kubectl_knows_short_names_and_the_category(penstock_plane: Access) -> None:
+    listed = penstock_plane.kubectl("api-resources", "--no-headers", "--output=wide").splitlines()
+    ours = [line.split() for line in listed if line.split()[-1] == CATEGORY]
+    shown = {(line[0], line[1], kind.name) for line in ours for kind in KINDS if kind.name in line}
+    assert shown == {(kind.plural, ",".join(kind.short_names), kind.name) for kind in KINDS}
+
+
+@pytest.mark.full
+def test_kubectl_explain_shows_the_description_and_the_version(
+    penstock_plane: Access, subtests: pytest.Subtests
+) -> None:
+    for kind in KINDS:
+        with subtests.test(kind.name):
+            said = penstock_plane.kubectl("explain", f"{kind.plural}.spec")
+            assert f"VERSION:    {VERSION}" in said
+            assert " ".join(str(kind.spec.__doc__).split()) in " ".join(said.split())

@@ -3,32 +3,32 @@
 What both take goes through all that decides, and comes out as a plan: never as a traceback.
 """
 
-import json
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as some
-from kubernetes import config
-from kubernetes.client import ApiClient, ApiException, CustomObjectsApi
 
 from penstock_jetstream.config import CONSUMER as CONSUMER_TABLE
 from penstock_jetstream.config import STREAM as STREAM_TABLE
 from penstock_jetstream.config import Facts, Problem, Severity, validate
-from penstock_operator.constants import GROUP, VERSION
 from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.reconcile import plan
 from penstock_operator.plan.surroundings import Surroundings
 from penstock_operator.resources import CONSUMER, KINDS, STREAM, ConsumerSpec, Kind, StreamSpec
 from penstock_operator.resources.translation import consumer_config, stream_config
+from tests.operator.resources.judging import INVALID
 from tests.operator.resources.manifests import manifests
 from tests.testbed.kubernetes.access import Access
+from tests.testbed.kubernetes.client import Client, RefusedError
 
-every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+QUICKEST = CONSUMER
+every_kind = pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[] if kind is QUICKEST else pytest.mark.full, id=kind.name) for kind in KINDS],
+)
 
 EXAMPLES = 150
-NAMESPACE = "default"
-REFUSALS = {400, 422}
 HINTS: dict[str, dict[str, some.SearchStrategy[Any]]] = {
     "Connection": {
         "spec.servers[]": some.sampled_from(["nats://a:4222", "tls://b", "tls://c:443/", "wss://d", "nats://x@y"])
@@ -64,24 +64,14 @@ THERE = Facts(exists=True)
 PLANNED = (STREAM.name, CONSUMER.name)
 
 
-@pytest.fixture(scope="module")
-def objects(penstock_plane: Access) -> CustomObjectsApi:
-    """A fast way to ask the API server: kubectl is a process for each question."""
-    client: ApiClient = config.new_client_from_config(str(penstock_plane.kubeconfig))  # type: ignore[no-untyped-call]
-    return CustomObjectsApi(client)
-
-
-def kept(objects: CustomObjectsApi, kind: Kind, manifest: dict[str, Any]) -> dict[str, Any] | str:
+def kept(client: Client, manifest: dict[str, Any]) -> dict[str, Any] | str:
     """Return what the API server would keep, or why it refuses."""
     try:
-        answer: Any = objects.create_namespaced_custom_object(
-            GROUP, VERSION, NAMESPACE, kind.plural, manifest, dry_run="All", field_validation="Strict"
-        )
-    except ApiException as refusal:
-        if refusal.status not in REFUSALS:
+        return client.create(manifest, dry_run=True)
+    except RefusedError as refused:
+        if refused.status not in INVALID:
             raise
-        return str(json.loads(str(refusal.body))["message"])
-    return dict(answer)
+        return str(refused)
 
 
 def problems(declared: Declared, name: str) -> list[Problem]:
@@ -100,11 +90,11 @@ def problems(declared: Declared, name: str) -> list[Problem]:
 @every_kind
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=some.data())
-def test_the_api_server_and_the_models_agree_about_any_manifest(
-    objects: CustomObjectsApi, kind: Kind, data: some.DataObject
+def test_api_server_and_models_agree_about_any_manifest(
+    penstock_plane: Access, kind: Kind, data: some.DataObject
 ) -> None:
     manifest = data.draw(manifests(kind, HINTS.get(kind.name, {}), BASES[kind.name]), label="manifest")
-    declared, answer = Declared.read(manifest), kept(objects, kind, manifest)
+    declared, answer = Declared.read(manifest), kept(penstock_plane.client, manifest)
     event("refused" if isinstance(answer, str) else "accepted")
     if isinstance(answer, str):
         assert declared.spec is None, answer

@@ -11,6 +11,7 @@ from penstock_jetstream.config import (
     STREAM,
     Facts,
     Impossible,
+    Problem,
     Severity,
     Table,
     Unchanged,
@@ -24,6 +25,8 @@ from penstock_operator.resources.part import Part
 from penstock_operator.resources.server import Counterpart, counterparts
 from penstock_operator.resources.spelling import from_server
 from penstock_operator.resources.translation import consumer_config, consumer_spec, stream_config, stream_spec
+from tests.operator.resources.consumer_rows import SMALLEST as CONSUMER_SMALLEST
+from tests.operator.resources.stream_rows import SMALLEST as STREAM_SMALLEST
 from tests.testbed.nats.shared import NEWEST, SharedServers
 
 Json = dict[str, Any]
@@ -80,9 +83,8 @@ async def jetstream(shared_servers: SharedServers) -> AsyncIterator[JetStream]:
         yield JetStream(connection)
 
 
-def fields(part: type[Part], table: Table) -> list[Any]:
-    each = [each for each in counterparts(part, table.fields) if each.alias not in NOT_HERE]
-    return [pytest.param(each, id=each.alias) for each in each]
+def fields(part: type[Part], table: Table) -> list[Counterpart]:
+    return [each for each in counterparts(part, table.fields) if each.alias not in NOT_HERE]
 
 
 def scenario(each: Counterpart, companions: Mapping[str, Json], values: Mapping[str, object]) -> tuple[Json, Json]:
@@ -93,11 +95,11 @@ def scenario(each: Counterpart, companions: Mapping[str, Json], values: Mapping[
 
 
 def stream_of(fields: Json, name: str) -> Json:
-    return stream_config(StreamSpec.read({"connectionRef": {"name": "nats"}, **fields}), name)
+    return stream_config(StreamSpec.read({**STREAM_SMALLEST, **fields}), name)
 
 
-def consumer_of(fields: Json) -> Json:
-    return consumer_config(ConsumerSpec.read({"streamRef": {"name": "orders"}, **fields}), "c")
+def consumer_of(fields: Json, name: str = "c") -> Json:
+    return consumer_config(ConsumerSpec.read({**CONSUMER_SMALLEST, **fields}), name)
 
 
 def is_for_good(part: type[Part], before: Json, after: Json, smallest: Json) -> bool:
@@ -105,57 +107,57 @@ def is_for_good(part: type[Part], before: Json, after: Json, smallest: Json) -> 
     return bool(part.read({**smallest, **after}).faults_after(part.read({**smallest, **before})))
 
 
-@pytest.mark.parametrize("each", fields(StreamSpec, STREAM))
-async def test_a_field_of_a_stream_can_be_set_and_unset(
-    jetstream: JetStream, each: Counterpart, fresh_name: str
+async def test_each_field_of_a_stream_can_be_set_and_unset(
+    jetstream: JetStream, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
-    beside, fields = scenario(each, STREAM_COMPANIONS, STREAM_VALUES)
-    desired, without = stream_of(fields, fresh_name), stream_of(beside, fresh_name)
     facts = Facts(api_level=(await jetstream.account()).api_level, clustered=False)
-    actual = (await jetstream.streams.create(desired)).config
-    assert STREAM.effective(actual, facts)[each.server.name] != STREAM.effective(without, facts)[each.server.name]
-    assert plan_update(STREAM, desired, actual, facts) == Unchanged()
-    imported = stream_spec(actual, facts)
-    assert imported[each.alias] == fields[each.alias]
-    assert plan_update(STREAM, stream_of(imported, "unused"), actual, facts) == Unchanged()
+    for each in fields(StreamSpec, STREAM):
+        with subtests.test(each.alias):
+            name = f"{fresh_name}-{each.alias}"
+            beside, fields_set = scenario(each, STREAM_COMPANIONS, STREAM_VALUES)
+            desired, without = stream_of(fields_set, name), stream_of(beside, name)
+            actual = (await jetstream.streams.create(desired)).config
+            effective = STREAM.effective(actual, facts)[each.server.name]
+            assert effective != STREAM.effective(without, facts)[each.server.name]
+            assert plan_update(STREAM, desired, actual, facts) == Unchanged()
+            imported = stream_spec(actual, facts)
+            assert imported[each.alias] == fields_set[each.alias]
+            assert plan_update(STREAM, stream_of(imported, "unused"), actual, facts) == Unchanged()
 
-    change = plan_update(STREAM, without, actual, facts)
-    assert isinstance(change, Impossible) is is_for_good(
-        StreamSpec, fields, beside, {"connectionRef": {"name": "nats"}}
-    )
-    if isinstance(change, Update):
-        unset = (await jetstream.streams.update(change.config)).config
-        await jetstream.streams.delete(fresh_name)
-        default = (await jetstream.streams.create(without)).config
-        assert unset.get(each.server.name) == default.get(each.server.name)
+            change = plan_update(STREAM, without, actual, facts)
+            assert isinstance(change, Impossible) is is_for_good(StreamSpec, fields_set, beside, STREAM_SMALLEST)
+            if isinstance(change, Update):
+                unset = (await jetstream.streams.update(change.config)).config
+                await jetstream.streams.delete(name)
+                default = (await jetstream.streams.create(without)).config
+                assert unset.get(each.server.name) == default.get(each.server.name)
 
 
-@pytest.mark.parametrize("each", fields(ConsumerSpec, CONSUMER))
-async def test_a_field_of_a_consumer_can_be_set_and_unset(
-    jetstream: JetStream, each: Counterpart, fresh_name: str
+async def test_each_field_of_a_consumer_can_be_set_and_unset(
+    jetstream: JetStream, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
-    beside, fields = scenario(each, CONSUMER_COMPANIONS, CONSUMER_VALUES)
-    desired, without = consumer_of(fields), consumer_of(beside)
     stream = (await jetstream.streams.create({"name": fresh_name})).config
     facts = Facts(api_level=(await jetstream.account()).api_level, clustered=False, stream=stream)
-    actual = (await jetstream.consumers.create(fresh_name, desired)).config
-    assert plan_update(CONSUMER, desired, actual, facts) == Unchanged()
-    imported = consumer_spec(actual, facts)
-    assert imported[each.alias] == fields[each.alias]
-    assert plan_update(CONSUMER, consumer_of(imported), actual, facts) == Unchanged()
+    for each in fields(ConsumerSpec, CONSUMER):
+        with subtests.test(each.alias):
+            beside, fields_set = scenario(each, CONSUMER_COMPANIONS, CONSUMER_VALUES)
+            desired, without = consumer_of(fields_set, each.alias), consumer_of(beside, each.alias)
+            actual = (await jetstream.consumers.create(fresh_name, desired)).config
+            assert plan_update(CONSUMER, desired, actual, facts) == Unchanged()
+            imported = consumer_spec(actual, facts)
+            assert imported[each.alias] == fields_set[each.alias]
+            assert plan_update(CONSUMER, consumer_of(imported, each.alias), actual, facts) == Unchanged()
 
-    change = plan_update(CONSUMER, without, actual, facts)
-    assert isinstance(change, Impossible) is is_for_good(
-        ConsumerSpec, fields, beside, {"streamRef": {"name": "orders"}}
-    )
-    if isinstance(change, Update):
-        unset = (await jetstream.consumers.update(fresh_name, change.config)).config
-        await jetstream.consumers.delete(fresh_name, "c")
-        default = (await jetstream.consumers.create(fresh_name, without)).config
-        assert unset.get(each.server.name) == default.get(each.server.name)
+            change = plan_update(CONSUMER, without, actual, facts)
+            assert isinstance(change, Impossible) is is_for_good(ConsumerSpec, fields_set, beside, CONSUMER_SMALLEST)
+            if isinstance(change, Update):
+                unset = (await jetstream.consumers.update(fresh_name, change.config)).config
+                await jetstream.consumers.delete(fresh_name, each.alias)
+                default = (await jetstream.consumers.create(fresh_name, without)).config
+                assert unset.get(each.server.name) == default.get(each.server.name)
 
 
-async def test_a_stream_that_exists_can_be_sealed_and_stays_so(jetstream: JetStream, fresh_name: str) -> None:
+async def test_stream_can_be_sealed_after_its_creation_and_stays_so(jetstream: JetStream, fresh_name: str) -> None:
     facts = Facts(api_level=(await jetstream.account()).api_level, clustered=False)
     actual = (await jetstream.streams.create(stream_of({}, fresh_name))).config
     change = plan_update(STREAM, stream_of({"sealed": True}, fresh_name), actual, facts)
@@ -166,7 +168,7 @@ async def test_a_stream_that_exists_can_be_sealed_and_stays_so(jetstream: JetStr
     assert isinstance(plan_update(STREAM, stream_of({}, fresh_name), sealed, facts), Impossible)
 
 
-async def test_a_consumer_can_be_made_paused(jetstream: JetStream, fresh_name: str) -> None:
+async def test_consumer_can_be_created_paused(jetstream: JetStream, fresh_name: str) -> None:
     await jetstream.streams.create({"name": fresh_name})
     until = {"pauseUntil": "2036-01-31T12:00:00Z"}
     made = await jetstream.consumers.create(fresh_name, consumer_of(until))
@@ -204,32 +206,40 @@ CONSUMERS_IN_THE_SERVERS_SPELLING: Mapping[str, Json] = {
 }
 
 
-@pytest.mark.parametrize("config", IN_THE_SERVERS_SPELLING.values(), ids=IN_THE_SERVERS_SPELLING)
-async def test_a_stream_that_others_made_is_imported_and_plans_as_no_change(
-    jetstream: JetStream, config: Json, fresh_name: str
+async def test_stream_made_by_others_is_imported_and_plans_as_no_change(
+    jetstream: JetStream, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
     facts = Facts(api_level=(await jetstream.account()).api_level, clustered=False, exists=True)
-    actual = (await jetstream.streams.create({"name": fresh_name, **config})).config
-    desired = stream_of(stream_spec(actual, facts), "unused")
-    assert plan_update(STREAM, desired, actual, facts) == Unchanged()
-    assert [problem for problem in validate(STREAM, desired, facts) if problem.severity is Severity.ERROR] == []
+    for case, config in IN_THE_SERVERS_SPELLING.items():
+        with subtests.test(case):
+            actual = (await jetstream.streams.create({"name": f"{fresh_name}-{case}", **config})).config
+            desired = stream_of(stream_spec(actual, facts), "unused")
+            assert plan_update(STREAM, desired, actual, facts) == Unchanged()
+            assert errors(STREAM, desired, facts) == []
 
 
 @pytest.mark.parametrize("limits", [{}, IN_THE_SERVERS_SPELLING["limiting"]], ids=["free", "limited"])
-@pytest.mark.parametrize("config", CONSUMERS_IN_THE_SERVERS_SPELLING.values(), ids=CONSUMERS_IN_THE_SERVERS_SPELLING)
-async def test_a_consumer_that_others_made_is_imported_and_plans_as_no_change(
-    jetstream: JetStream, config: Json, limits: Json, fresh_name: str
+async def test_consumer_made_by_others_is_imported_and_plans_as_no_change(
+    jetstream: JetStream, limits: Json, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
-    stream = (await jetstream.streams.create({"name": fresh_name, **limits})).config
-    facts = Facts(api_level=(await jetstream.account()).api_level, clustered=False, exists=True, stream=stream)
-    actual = (await jetstream.consumers.create(fresh_name, {"durable_name": "c", **config})).config
-    for known in (facts, Facts()):
-        desired = consumer_of(consumer_spec(actual, known))
-        assert plan_update(CONSUMER, desired, actual, facts) == Unchanged()
-        assert [problem for problem in validate(CONSUMER, desired, facts) if problem.severity is Severity.ERROR] == []
+    for case, config in CONSUMERS_IN_THE_SERVERS_SPELLING.items():
+        with subtests.test(case):
+            name = f"{fresh_name}-{case}"
+            stream = (await jetstream.streams.create({"name": name, **limits})).config
+            level = (await jetstream.account()).api_level
+            facts = Facts(api_level=level, clustered=False, exists=True, stream=stream)
+            actual = (await jetstream.consumers.create(name, {"durable_name": "c", **config})).config
+            for known in (facts, Facts()):
+                desired = consumer_of(consumer_spec(actual, known))
+                assert plan_update(CONSUMER, desired, actual, facts) == Unchanged()
+                assert errors(CONSUMER, desired, facts) == []
 
 
-async def test_a_filter_of_the_servers_other_spelling_is_a_filter(jetstream: JetStream, fresh_name: str) -> None:
+def errors(table: Table, config: Json, facts: Facts) -> list[Problem]:
+    return [problem for problem in validate(table, config, facts) if problem.severity is Severity.ERROR]
+
+
+async def test_single_filter_in_the_servers_spelling_is_imported(jetstream: JetStream, fresh_name: str) -> None:
     await jetstream.streams.create({"name": fresh_name})
     theirs = {"durable_name": "c", "ack_policy": "none", "filter_subject": "a.b"}
     actual = (await jetstream.consumers.create(fresh_name, theirs)).config

@@ -1,285 +1,43 @@
-"""QueueGroup: what may be written, and what is said about the rest, by a real API server and on a laptop alike."""
-
-import json
-from typing import Any
+"""QueueGroup: its pod template, its scale subresource, and its selectable field, on a real API server."""
 
 import pytest
 
 from penstock_operator.resources import QUEUE_GROUP, QueueGroupSpec
-from penstock_operator.resources.ranges import holding, lasting
-from tests.operator.resources import judging
-from tests.testbed.kubernetes.access import Access, KubectlError, Namespace
-
-IMAGE = {"entrypoint": "etl:process", "image": "example/etl:1.4"}
-SMALLEST: dict[str, Any] = {"consumerRef": {"name": "orders-etl"}, "handler": IMAGE}
-
-ENTRYPOINT = "An entrypoint is module:function, as in etl:process or company.etl:process."
-CODE = "The code is in a ConfigMap or in an image: choose exactly one of configMapRef and image."
-SOURCE = "Choose exactly one of configMapKeyRef, secretKeyRef and fieldRef."
-VALUE = "Choose value or valueFrom."
-VARIABLE = "Variables whose names begin with PENSTOCK_ are Penstock's own."
-MASTER = (
-    "A Spark master is local, local[4], local[*], local-cluster[2,1,1024], spark://host:port, k8s://https://host:port"
-    " or sc://host:port, and spark:// and sc:// take several host:port with commas between; a token has a Secret."
-)
-TOKEN = "A token is for a Spark Connect server: tokenSecretRef needs a master that begins with sc://."
-SETTING = "The name of a Spark setting begins with spark. and has at most 253 letters."
-MASTER_IN_CONF = "spark.master and spark.remote are said in the field master, not in conf."
-ORDERING = "The ordering modes Partition and Key are not built yet: choose None, or leave ordering out."
-ORDERING_PARTS = "partitions and key belong to the ordering modes Partition and Key, which are not built yet."
-KEY = "Choose exactly one of subjectToken and header."
-DELAYS = "initialDelay is not longer than maxDelay."
-BOUNDS = "minReplicas is not greater than maxReplicas."
-NEEDS_REPLICAS = "scaling.mode External needs replicas: the number of workers to begin with, which /scale changes."
-NO_REPLICAS = "replicas and /scale belong to scaling.mode External; with Internal, Penstock decides how many there are."
-RESTARTS = "Leave out restartPolicy and activeDeadlineSeconds: workers run until Penstock ends them."
-DRIVER = "Leave out image, command and args of the driver: handler.image is its image, the rest is Penstock's."
-ENGINE = "Leave out image, command and args of the engine: they are Penstock's."
-PLACES = "The driver is one of the containers, and the engine one of the initContainers."
-VOLUMES = "Volumes whose names begin with penstock- are Penstock's own."
-MARKS = "Labels and annotations with penstock.dev/ are Penstock's, and none has more than 317 letters."
-EGRESS = "A rule of egress says to, or ports, or both; where all is allowed, leave out egress itself."
+from tests.operator.resources.judging import Judge, manifest
+from tests.operator.resources.queue_group_rows import ACCEPTED, NO_REPLICAS, SMALLEST, with_
+from tests.testbed.kubernetes.access import KubectlError, Namespace
 
 
-def with_(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON is anything
-    return {**SMALLEST, **fields}
+def test_pod_template_passes_through_as_it_is_written(judge: Judge) -> None:
+    spec = ACCEPTED["a template"]
+    template = spec["template"]
+    assert judge.kept(QUEUE_GROUP, spec)["template"] == template
+    read = QueueGroupSpec.read(spec).template
+    assert read.model_dump(mode="json", by_alias=True, exclude_unset=True) == template
 
 
-def with_env(*variables: dict[str, Any]) -> dict[str, Any]:
-    return with_(handler={**IMAGE, "env": [*variables]})
-
-
-def with_pod(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON is anything
-    return with_(template={"spec": fields})
-
-
-ACCEPTED: dict[str, dict[str, Any]] = {
-    "the smallest": SMALLEST,
-    "code in a ConfigMap": with_(handler={"entrypoint": "company.etl:process", "configMapRef": {"name": "etl-code"}}),
-    "variables": with_env(
-        {"name": "REGION", "value": "eu"},
-        {"name": "EMPTY"},
-        {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "lake", "key": "id", "optional": True}}},
-        {"name": "MODE", "valueFrom": {"configMapKeyRef": {"name": "modes", "key": "etl"}}},
-        {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-    ),
-    **{
-        f"the master {master}": with_(spark={"master": master})
-        for master in (
-            "local",
-            "local[4]",
-            "local[*,3]",
-            "local-cluster[2,1,1024]",
-            "spark://a:7077,b:7077",
-            "k8s://https://kubernetes.default.svc:443",
-            "sc://connect:15002",
-            "sc://[::1]:15002,b",
-            "sc://connect:443,b/;use_ssl=true",
-        )
-    },
-    "a token": with_(spark={"master": "sc://connect:15002", "tokenSecretRef": {"name": "connect", "key": "token"}}),
-    "Spark's settings": with_(spark={"conf": {"spark.sql.shuffle.partitions": "2"}}),
-    "batches": with_(
-        batch={"maxMessages": 10_000, "maxBytes": "1Gi", "maxWait": "0s", "inFlight": 1, "deadline": "24h"}
-    ),
-    "no order": with_(ordering={"mode": "None"}),
-    "retries": with_(retry={"maxAttempts": 1, "initialDelay": "5s", "maxDelay": "5000ms"}),
-    "dead letters": with_(deadLetter={"streamRef": {"name": "orders-dead"}}),
-    "scaling": with_(
-        scaling={
-            "mode": "Internal",
-            "minReplicas": 2,
-            "maxReplicas": 2,
-            "targetDrain": "1m",
-            "stabilization": {"up": "10s", "down": "1h"},
-            "idle": "1h30m",
-        }
-    ),
-    "scaling by others": with_(scaling={"mode": "External"}, replicas=3),
-    "suspended": with_(suspend=True),
-    "workers that may go nowhere": with_(network={"egress": []}),
-    "workers that may go to a store": with_(
-        network={
-            "egress": [
-                {"to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}], "ports": [{"port": 443}]},
-                {"to": [{"podSelector": {"matchLabels": {"app": "store"}}, "namespaceSelector": {}}]},
-            ]
-        }
-    ),
-    "a template": with_(
-        template={
-            "metadata": {"labels": {"team": "orders"}, "annotations": {"example.com/note": "a b"}},
-            "spec": {
-                "nodeSelector": {"disk": "ssd"},
-                "containers": [
-                    {"name": "driver", "resources": {"limits": {"memory": "4Gi"}}, "volumeMounts": [{"name": "data"}]},
-                    {"name": "proxy", "image": "example/proxy", "args": ["--quiet"]},
-                ],
-                "initContainers": [{"name": "engine", "resources": {"requests": {"cpu": 0.5}}}],
-                "volumes": [{"name": "data", "emptyDir": {}}],
-            },
-        }
-    ),
-    "null for nothing": with_(suspend=None, spark=None, batch={"maxWait": None}),
-}
-
-BREAKING_A_RULE: dict[str, tuple[dict[str, Any], str]] = {
-    "no function": (with_(handler={**IMAGE, "entrypoint": "etl"}), ENTRYPOINT),
-    "a file": (with_(handler={**IMAGE, "entrypoint": "etl.py:process()"}), ENTRYPOINT),
-    "no code": (with_(handler={"entrypoint": "etl:process"}), CODE),
-    "two places for the code": (with_(handler={**IMAGE, "configMapRef": {"name": "etl"}}), CODE),
-    "a variable from nowhere": (with_env({"name": "A", "valueFrom": {}}), SOURCE),
-    "a variable with two values": (
-        with_env({"name": "A", "value": "1", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}),
-        VALUE,
-    ),
-    "a variable of ours": (with_env({"name": "PENSTOCK_SOCKET", "value": "a"}), VARIABLE),
-    "yarn": (with_(spark={"master": "yarn"}), MASTER),
-    "no workers": (with_(spark={"master": "local[0]"}), MASTER),
-    "a token in the master": (with_(spark={"master": "sc://connect:15002/;token=abc"}), MASTER),
-    "a token after TLS": (with_(spark={"master": "sc://connect:15002/;use_ssl=true;token=abc"}), MASTER),
-    "a token for nobody": (with_(spark={"tokenSecretRef": {"name": "connect", "key": "token"}}), TOKEN),
-    "a setting of something else": (with_(spark={"conf": {"hive.metastore.uris": "thrift://a"}}), SETTING),
-    "the master in conf": (with_(spark={"conf": {"spark.master": "local"}}), MASTER_IN_CONF),
-    "a duration with a blank": (with_(batch={"maxWait": "1 s"}), lasting("0s", "5m").sentence),
-    "a size without a meaning": (with_(batch={"maxBytes": "32MB"}), holding("1Ki", "1Gi").sentence),
-    "a long wait": (with_(batch={"maxWait": "1h"}), lasting("0s", "5m").sentence),
-    "no time": (with_(batch={"deadline": "0s"}), lasting("1s", "24h").sentence),
-    "days": (with_(retry={"maxDelay": "1d"}), lasting("0s", "24h").sentence),
-    "days of retrying": (with_(retry={"maxDelay": "24h1s"}), lasting("0s", "24h").sentence),
-    "a slow start": (with_(scaling={"stabilization": {"up": "2h"}}), lasting("0s", "1h").sentence),
-    "huge batches": (with_(batch={"maxBytes": "2Gi"}), holding("1Ki", "1Gi").sentence),
-    "tiny batches": (with_(batch={"maxBytes": "1023"}), holding("1Ki", "1Gi").sentence),
-    "partitions": (with_(ordering={"mode": "Partition", "partitions": 16}), ORDERING),
-    "order by key": (with_(ordering={"mode": "Key", "key": {"subjectToken": 2}}), ORDERING),
-    "a key without a mode": (with_(ordering={"key": {"header": "Customer"}}), ORDERING_PARTS),
-    "two keys": (with_(ordering={"key": {"header": "Customer", "subjectToken": 2}}), KEY),
-    "delays that shrink": (with_(retry={"initialDelay": "1m", "maxDelay": "30s"}), DELAYS),
-    "an empty range": (with_(scaling={"minReplicas": 3, "maxReplicas": 2}), BOUNDS),
-    "External without a number": (with_(scaling={"mode": "External"}), NEEDS_REPLICAS),
-    "a number with Internal": (with_(replicas=3), NO_REPLICAS),
-    "another restart policy": (with_pod(restartPolicy="Never"), RESTARTS),
-    "a lifetime": (with_pod(activeDeadlineSeconds=600), RESTARTS),
-    "another driver": (with_pod(containers=[{"name": "driver", "image": "example/mine"}]), DRIVER),
-    "another engine": (with_pod(initContainers=[{"name": "engine", "command": ["sleep"]}]), ENGINE),
-    "a second engine": (with_pod(containers=[{"name": "engine"}]), PLACES),
-    "our volume": (with_pod(volumes=[{"name": "penstock-socket", "emptyDir": {}}]), VOLUMES),
-    "a way to anywhere": (with_(network={"egress": [{}]}), EGRESS),
-    "our label": (with_(template={"metadata": {"labels": {"penstock.dev/queue-group": "a"}}}), MARKS),
-}
-
-REFUSED: dict[str, dict[str, Any]] = {
-    "nothing": {},
-    "no consumer": {"handler": IMAGE},
-    "no handler": {"consumerRef": {"name": "orders-etl"}},
-    "a field that does not exist": with_(batchSize=5),
-    "a pod with a name": with_(template={"metadata": {"name": "mine"}}),
-    "a mode that does not exist": with_(scaling={"mode": "Automatic"}),
-    "an order that does not exist": with_(ordering={"mode": "Random"}),
-    "a number for a setting": with_(spark={"conf": {"spark.sql.shuffle.partitions": 2}}),
-    "words for a number": with_(batch={"maxMessages": "many"}),
-    "a number in words": with_(batch={"maxMessages": "100"}),
-    "words for a yes": with_(suspend="true"),
-    "too many workers": with_(scaling={"maxReplicas": 1001}),
-    "no batches": with_(batch={"inFlight": 0}),
-    "a variable twice": with_env({"name": "A", "value": "1"}, {"name": "A", "value": "2"}),
-    "a way in": with_(network={"ingress": []}),
-    "an image with a blank": with_(handler={"entrypoint": "etl:process", "image": "example/etl: 1.4"}),
-    "a container without a name": with_pod(containers=[{"image": "example/proxy"}]),
-}
-
-
-@pytest.fixture(scope="module")
-def judge(penstock_plane: Access) -> Namespace:
-    """A namespace in which nothing is made."""
-    return Namespace(penstock_plane, "default")
-
-
-@pytest.mark.parametrize("spec", ACCEPTED.values(), ids=ACCEPTED)
-def test_what_is_right_is_accepted_by_the_api_server_and_on_a_laptop(judge: Namespace, spec: dict[str, Any]) -> None:
-    judging.assert_accepted(judge, QUEUE_GROUP, spec)
-
-
-@pytest.mark.parametrize(("spec", "sentence"), BREAKING_A_RULE.values(), ids=BREAKING_A_RULE)
-def test_what_breaks_a_rule_is_refused_in_the_same_words_everywhere(
-    judge: Namespace, spec: dict[str, Any], sentence: str
-) -> None:
-    judging.assert_refused(judge, QUEUE_GROUP, spec, sentence)
-
-
-@pytest.mark.parametrize("spec", REFUSED.values(), ids=REFUSED)
-def test_what_a_field_cannot_hold_is_refused_everywhere(judge: Namespace, spec: dict[str, Any]) -> None:
-    judging.assert_refused(judge, QUEUE_GROUP, spec)
-
-
-def test_every_rule_has_a_manifest_that_breaks_it() -> None:
-    assert {sentence for _, sentence in BREAKING_A_RULE.values()} == judging.sentences(QUEUE_GROUP)
-
-
-def test_every_default_is_visible_in_what_is_kept(judge: Namespace) -> None:
-    kept = judging.dry_run(judge, QUEUE_GROUP, SMALLEST)["spec"]
-    assert {name: value for name, value in kept.items() if name not in SMALLEST} == {
-        "spark": {"master": "local[*]"},
-        "batch": {
-            "maxMessages": 100_000,
-            "maxBytes": "32Mi",
-            "maxWait": "200ms",
-            "inFlight": 2,
-            "deadline": "10m",
-        },
-        "ordering": {"mode": "None"},
-        "retry": {"maxAttempts": 5, "initialDelay": "1s", "maxDelay": "4m"},
-        "scaling": {
-            "mode": "Internal",
-            "minReplicas": 0,
-            "maxReplicas": 20,
-            "targetDrain": "30s",
-            "stabilization": {"up": "0s", "down": "2m"},
-            "idle": "5m",
-        },
-        "suspend": False,
-    }
-
-
-def test_whatever_a_pod_may_have_passes_through_as_it_is_written(judge: Namespace) -> None:
-    template = ACCEPTED["a template"]["template"]
-    kept = judging.dry_run(judge, QUEUE_GROUP, with_(template=template))["spec"]["template"]
-    assert kept == template
-    assert (
-        QueueGroupSpec.read(with_(template=template)).template.model_dump(
-            mode="json", by_alias=True, exclude_unset=True
-        )
-        == template
+def test_kubectl_scale_sets_replicas_only_where_others_decide(penstock_namespace: Namespace) -> None:
+    external = ACCEPTED["scaling by others"]
+    penstock_namespace.client.create(
+        manifest(QUEUE_GROUP, external, "external"), manifest(QUEUE_GROUP, SMALLEST, "internal")
     )
-
-
-def test_kubectl_scale_changes_the_number_where_others_decide(penstock_namespace: Namespace) -> None:
-    spec = ACCEPTED["scaling by others"]
-    penstock_namespace.kubectl("create", "--filename=-", stdin=judging.manifest(QUEUE_GROUP, spec))
-    penstock_namespace.kubectl("scale", "queuegroup/one", "--replicas=7")
-    assert json.loads(penstock_namespace.kubectl("get", "qg/one", "--output=json"))["spec"]["replicas"] == 7
-
-
-def test_kubectl_scale_is_told_who_decides_where_penstock_does(penstock_namespace: Namespace) -> None:
-    penstock_namespace.kubectl("create", "--filename=-", stdin=judging.manifest(QUEUE_GROUP, SMALLEST))
+    penstock_namespace.kubectl("scale", "queuegroup/external", "--replicas=7")
+    assert penstock_namespace.client.get("qg/external")["spec"]["replicas"] == 7
     with pytest.raises(KubectlError, match=NO_REPLICAS):
-        penstock_namespace.kubectl("scale", "queuegroup/one", "--replicas=7")
+        penstock_namespace.kubectl("scale", "queuegroup/internal", "--replicas=7")
 
 
-def test_scale_tells_how_many_workers_there_are_and_how_to_find_them(penstock_namespace: Namespace) -> None:
-    spec = ACCEPTED["scaling by others"]
-    penstock_namespace.kubectl("create", "--filename=-", stdin=judging.manifest(QUEUE_GROUP, spec))
-    status = json.dumps({"status": {"replicas": 2, "selector": "penstock.dev/queue-group=one"}})
-    penstock_namespace.kubectl("patch", "qg/one", "--subresource=status", "--type=merge", f"--patch={status}")
-    scale = json.loads(penstock_namespace.kubectl("get", "qg/one", "--subresource=scale", "--output=json"))
-    assert scale["spec"] == {"replicas": 3}
-    assert scale["status"] == {"replicas": 2, "selector": "penstock.dev/queue-group=one"}
+def test_scale_shows_how_many_workers_there_are_and_how_to_find_them(penstock_namespace: Namespace) -> None:
+    penstock_namespace.client.create(manifest(QUEUE_GROUP, ACCEPTED["scaling by others"]))
+    found = {"replicas": 2, "selector": "penstock.dev/queue-group=one"}
+    penstock_namespace.client.patch("qg/one", {"status": found}, subresource="status")
+    scale = penstock_namespace.client.get("qg/one", subresource="scale")
+    assert (scale["spec"], scale["status"]) == ({"replicas": 3}, found)
 
 
-def test_the_queue_groups_of_a_consumer_can_be_asked_for(penstock_namespace: Namespace) -> None:
+def test_queue_groups_can_be_selected_by_their_consumer(penstock_namespace: Namespace) -> None:
     for name, consumer in (("one", "orders-etl"), ("two", "orders-audit")):
-        spec = with_(consumerRef={"name": consumer})
-        penstock_namespace.kubectl("create", "--filename=-", stdin=judging.manifest(QUEUE_GROUP, spec, name))
+        penstock_namespace.client.create(manifest(QUEUE_GROUP, with_(consumerRef={"name": consumer}), name))
     selector = "--field-selector=spec.consumerRef.name=orders-audit"
     found = penstock_namespace.kubectl("get", "queuegroups", selector, "--output=name")
     assert found.split() == ["queuegroup.penstock.dev/two"]

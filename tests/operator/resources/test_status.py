@@ -1,11 +1,12 @@
 """Status: the API server keeps every live fact that may be written, and kubectl shows the ones that people look for."""
 
-import json
+import re
 from typing import Any
 
 import pytest
 
-from penstock_operator.resources import KINDS, Kind, fact_names
+from penstock_operator.resources import KINDS, fact_names
+from tests.operator.resources import connection_rows, consumer_rows, queue_group_rows, stream_rows
 from tests.operator.resources.judging import manifest
 from tests.testbed.kubernetes.access import Namespace
 
@@ -19,14 +20,11 @@ READY = {
     "lastTransitionTime": NOON,
     "observedGeneration": 1,
 }
-SPECS: dict[str, Json] = {
-    "Connection": {"servers": ["nats://nats:4222"]},
-    "Stream": {"connectionRef": {"name": "nats"}, "subjects": ["orders.>"]},
-    "Consumer": {"streamRef": {"name": "orders"}},
-    "QueueGroup": {
-        "consumerRef": {"name": "etl"},
-        "handler": {"entrypoint": "etl:process", "configMapRef": {"name": "code"}},
-    },
+SPECS = {
+    "Connection": connection_rows.ACCEPTED["the smallest"],
+    "Stream": stream_rows.SMALLEST,
+    "Consumer": consumer_rows.SMALLEST,
+    "QueueGroup": queue_group_rows.SMALLEST,
 }
 FACTS: dict[str, Json] = {
     "Connection": {
@@ -91,34 +89,39 @@ FACTS: dict[str, Json] = {
     },
 }
 SHOWN = {
-    "Connection": ["READY True", "REASON InSync", "SERVER n1", "VERSION 2.15.1"],
-    "Stream": ["READY True", "REASON InSync", "STREAM ORDERS", "MESSAGES 7"],
-    "Consumer": ["READY True", "REASON InSync", "STREAM ORDERS", "CONSUMER etl", "PENDING 5", "ACK-PENDING 2"],
-    "QueueGroup": ["READY True", "REASON InSync", "LAG 48210", "BUSY 2", "WORKERS 5", "DESIRED 4"],
+    "Connection": {"READY": "True", "REASON": "InSync", "SERVER": "n1", "VERSION": "2.15.1"},
+    "Stream": {"READY": "True", "REASON": "InSync", "STREAM": "ORDERS", "MESSAGES": "7"},
+    "Consumer": {
+        "READY": "True",
+        "REASON": "InSync",
+        "STREAM": "ORDERS",
+        "CONSUMER": "etl",
+        "PENDING": "5",
+        "ACK PENDING": "2",
+    },
+    "QueueGroup": {"READY": "True", "REASON": "InSync", "LAG": "48210", "BUSY": "2", "WORKERS": "5", "DESIRED": "4"},
 }
-with_facts = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.name in FACTS], ids=lambda kind: kind.name)
 
 
-@with_facts
-def test_every_live_fact_is_kept_as_it_is_written_and_kubectl_shows_the_main_ones(
-    penstock_namespace: Namespace, kind: Kind
+def test_live_facts_are_kept_as_written_and_kubectl_shows_the_main_ones(
+    penstock_namespace: Namespace, subtests: pytest.Subtests
 ) -> None:
-    status = {"observedGeneration": 1, "conditions": [READY], **FACTS[kind.name]}
-    penstock_namespace.kubectl("create", "--filename=-", stdin=manifest(kind, SPECS[kind.name]))
-    patch = f"--patch={json.dumps({'status': status})}"
-    penstock_namespace.kubectl("patch", f"{kind.resource}/one", "--subresource=status", "--type=merge", patch)
-    kept = json.loads(penstock_namespace.kubectl("get", f"{kind.resource}/one", "--output=json"))["status"]
-    assert kept == status
-    kind.status.read(kept)
-    heading, line = (
-        penstock_namespace.kubectl("get", kind.short_names[0]).replace("ACK PENDING", "ACK-PENDING").splitlines()
-    )
-    shown = dict(zip(heading.split(), line.split(), strict=True))
-    assert {name: shown[name] for name in (pair.split()[0] for pair in SHOWN[kind.name])} == dict(
-        pair.split() for pair in SHOWN[kind.name]
-    )
+    for kind in KINDS:
+        with subtests.test(kind.name):
+            assert FACTS[kind.name].keys() == fact_names(kind.status)
+            status = {"observedGeneration": 1, "conditions": [READY], **FACTS[kind.name]}
+            penstock_namespace.client.create(manifest(kind, SPECS[kind.name]))
+            kept = penstock_namespace.client.patch(f"{kind.resource}/one", {"status": status}, subresource="status")
+            assert kept["status"] == status
+            kind.status.read(kept["status"])
+    tables = penstock_namespace.kubectl("get", "penstock").split("\n\n")
+    for kind, table in zip(KINDS, sorted(tables, key=order_of_kind), strict=True):
+        with subtests.test(f"kubectl get, {kind.name}"):
+            heading, line = (re.split(r"\s{2,}", text.strip()) for text in table.strip().splitlines())
+            assert (heading[:3], heading[-1]) == (["NAME", "READY", "REASON"], "AGE")
+            assert SHOWN[kind.name].items() <= dict(zip(heading, line, strict=True)).items()
 
 
-@with_facts
-def test_the_example_has_every_live_fact(kind: Kind) -> None:
-    assert FACTS[kind.name].keys() == fact_names(kind.status)
+def order_of_kind(table: str) -> int:
+    """Return the place among all kinds of the one that a table of kubectl shows."""
+    return next(number for number, kind in enumerate(KINDS) if f"\n{kind.name.lower()}.penstock.dev/" in table)
