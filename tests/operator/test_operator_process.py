@@ -1,56 +1,43 @@
 """`penstock operator` against a real API server: ready only while it can work, alive throughout, gone on SIGTERM."""
 
-import json
 import signal
 from pathlib import Path
 
 import pytest
+import yaml
 
-from penstock_operator.constants import API_VERSION
-from penstock_operator.resources import KINDS
+from tests.operator.accounts import OUR_KINDS, WORKER_KINDS, create_account, grant
 from tests.operator.conftest import install_crds
 from tests.operator.forgetful import forgetful
-from tests.operator.running import START_SECONDS, RunningOperator, running_operator
-from tests.testbed.kubernetes.access import Access, Namespace
+from tests.operator.running import RunningOperator, running_operator
+from tests.operator.scene import manifest
+from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.waiting import eventually
 
-SEEN_SECONDS = 60  # a moment, on a machine that does other things too
-STOP_SECONDS = 30  # likewise, and what a pod is given
-CONNECTION = json.dumps(
-    {
-        "apiVersion": API_VERSION,
-        "kind": "Connection",
-        "metadata": {"name": "nats"},
-        "spec": {"servers": ["nats://nats.nats:4222"]},
-    }
-)
+END_SECONDS = 60
+CONNECTION = manifest("Connection", "nats", {"servers": ["nats://nats.nats:4222"]})
 
 
-OUR_KINDS = ",".join(kind.resource for kind in KINDS)
-WORKERS = "deployments.apps,pods,configmaps,poddisruptionbudgets.policy,networkpolicies.networking.k8s.io"
-WATCHED = f"{OUR_KINDS},{WORKERS}"
-
-
-def account_that_may(namespace: Namespace, *verbs: str, what: str = WATCHED) -> Path:
-    """Make a service account with these verbs in the namespace, on all that is watched, and return its kubeconfig."""
-    namespace.kubectl("create", "serviceaccount", "operator")
-    if verbs:
-        wanted = [f"--verb={verb}" for verb in verbs]
-        namespace.kubectl("create", "role", "operator", *wanted, f"--resource={what}")
-        bound = f"--serviceaccount={namespace.name}:operator"
-        namespace.kubectl("create", "rolebinding", "operator", "--role=operator", bound)
-    return namespace.kubeconfig_for_service_account("operator")
-
-
-def test_it_is_not_ready_before_the_crds_are_there_and_ready_after(own_control_plane: ControlPlane) -> None:
+@pytest.mark.timeout(600)
+def test_operator_is_ready_once_an_api_server_knows_the_crds_and_ends_when_one_is_deleted(
+    own_control_plane: ControlPlane,
+) -> None:
+    own_control_plane.api_server.stop()
     with running_operator(own_control_plane.kubeconfig) as operator:
+        operator.wait_not_ready("The API server cannot be reached")
+        own_control_plane.start_api_server()
         operator.wait_not_ready("The API server does not know connections.penstock.dev: install the CRDs")
         install_crds(own_control_plane)
         operator.wait_ready()
+        own_control_plane.client.begin_deletion("crd/connections.penstock.dev")
+        assert operator.program.wait_ended(END_SECONDS) == 1
+        assert "Error: The operator cannot go on" in operator.program.log_tail()
 
 
-def test_it_is_not_ready_while_the_api_server_is_killed_and_ready_again_after(own_control_plane: ControlPlane) -> None:
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_operator_is_not_ready_while_the_api_server_is_killed_or_frozen(own_control_plane: ControlPlane) -> None:
     install_crds(own_control_plane)
     with running_operator(own_control_plane.kubeconfig) as operator:
         operator.wait_ready()
@@ -58,154 +45,108 @@ def test_it_is_not_ready_while_the_api_server_is_killed_and_ready_again_after(ow
         operator.wait_not_ready("The API server cannot be reached")
         own_control_plane.start_api_server()
         operator.wait_ready()
-        own_control_plane.kubectl("create", "--filename=-", stdin=CONNECTION)
-        eventually(lambda: sees(operator, "default/nats was seen"), "the watch works again", SEEN_SECONDS)
-
-
-def test_it_is_not_ready_while_the_api_server_is_frozen_and_ready_again_after(own_control_plane: ControlPlane) -> None:
-    install_crds(own_control_plane)
-    with running_operator(own_control_plane.kubeconfig) as operator:
-        operator.wait_ready()
+        own_control_plane.client.create(CONNECTION)
+        wait_logged(operator, "default/nats was seen")
         with own_control_plane.api_server.frozen():
             operator.wait_not_ready("The API server did not answer within 5 s.")
         operator.wait_ready()
 
 
-def test_it_starts_before_there_is_an_api_server_and_becomes_ready_with_it(own_control_plane: ControlPlane) -> None:
-    install_crds(own_control_plane)
-    own_control_plane.api_server.stop()
-    with running_operator(own_control_plane.kubeconfig) as operator:
-        operator.wait_not_ready("The API server cannot be reached")
-        own_control_plane.start_api_server()
-        operator.wait_ready()
-
-
-def test_what_is_listed_is_watched_though_the_api_server_did_not_tell_of_it_at_first(
+@pytest.mark.full
+def test_listed_kinds_are_watched_though_the_api_server_did_not_list_their_group_at_first(
     penstock_namespace: Namespace,
 ) -> None:
     with forgetful(penstock_namespace.cluster) as kubeconfig, running_operator(kubeconfig) as operator:
         operator.wait_ready()
-        penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
-        eventually(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "the watch works", SEEN_SECONDS)
+        penstock_namespace.client.create(CONNECTION)
+        wait_logged(operator, f"{penstock_namespace.name}/nats was seen")
 
 
-def test_it_ends_with_a_code_when_what_it_watches_is_taken_away(own_control_plane: ControlPlane) -> None:
-    install_crds(own_control_plane)
-    with running_operator(own_control_plane.kubeconfig) as operator:
-        operator.wait_ready()
-        own_control_plane.kubectl("delete", "crd/connections.penstock.dev", "--wait=false")
-        assert operator.program.wait_ended(SEEN_SECONDS) == 1
-        assert "Error: The operator cannot go on" in operator.program.log_tail()
-
-
-def test_it_is_not_ready_when_its_account_may_not_list_and_ready_once_it_may(penstock_namespace: Namespace) -> None:
-    kubeconfig = account_that_may(penstock_namespace)
+def test_operator_is_not_ready_until_its_account_may_list_and_watch_and_logs_no_token(
+    penstock_namespace: Namespace,
+) -> None:
+    kubeconfig = create_account(penstock_namespace)
     with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
         operator.wait_not_ready("The operator may not list connections.penstock.dev: give its service account")
-        verbs = ["--verb=get,list,watch", f"--resource={WATCHED}"]
-        penstock_namespace.kubectl("create", "role", "operator", *verbs)
-        bound = f"--serviceaccount={penstock_namespace.name}:operator"
-        penstock_namespace.kubectl("create", "rolebinding", "operator", "--role=operator", bound)
-        operator.wait_ready()
-
-
-def test_it_is_not_ready_when_it_may_not_see_the_workers_of_queue_groups(penstock_namespace: Namespace) -> None:
-    kubeconfig = account_that_may(penstock_namespace, "get", "list", "watch", what=OUR_KINDS)
-    with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
+        grant(penstock_namespace, "declared", OUR_KINDS, "get", "list", "watch")
         operator.wait_not_ready("as no role has the verb: deployments.apps is forbidden")
-        verbs = ["--verb=list,watch", f"--resource={WORKERS}"]
-        penstock_namespace.kubectl("create", "role", "workers", *verbs)
-        bound = f"--serviceaccount={penstock_namespace.name}:operator"
-        penstock_namespace.kubectl("create", "rolebinding", "workers", "--role=workers", bound)
+        grant(penstock_namespace, "workers", WORKER_KINDS, "list", "watch")
         operator.wait_ready()
+        assert {"time", "level", "logger", "message"} <= set(operator.logged()[0])
+        assert token_of(kubeconfig) not in operator.program.log.read_text()
+        operator.program.send(signal.SIGINT)
+        assert operator.program.wait_ended(END_SECONDS) == 0
 
 
-def test_it_is_not_ready_when_it_may_list_and_not_watch(penstock_namespace: Namespace) -> None:
-    kubeconfig = account_that_may(penstock_namespace, "get", "list")
+def token_of(kubeconfig: Path) -> str:
+    return str(yaml.safe_load(kubeconfig.read_text())["users"][0]["user"]["token"])
+
+
+@pytest.mark.full
+def test_operator_is_not_ready_when_it_may_list_and_not_watch(penstock_namespace: Namespace) -> None:
+    kubeconfig = create_account(penstock_namespace)
+    grant(penstock_namespace, "lister", {**OUR_KINDS, **WORKER_KINDS}, "get", "list")
     with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
         operator.wait_ready()
-        penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
-        operator.wait_not_ready("but the watch has not shown it: is watching allowed?", seconds=90)
+        penstock_namespace.client.create(CONNECTION)
+        operator.wait_not_ready("but the watch has not shown it: is watching allowed?")
 
 
-def test_it_sees_connections_and_leaves_no_trace_on_them(penstock_namespace: Namespace) -> None:
+@pytest.mark.interpreter
+def test_operator_sees_only_its_namespaces_answers_unless_stalled_and_ends_on_sigterm(
+    penstock_namespace: Namespace,
+) -> None:
+    other = Namespace.create(penstock_namespace.cluster, f"{penstock_namespace.name}-other")
+    name = f"{penstock_namespace.name}/nats"
     with running_operator(penstock_namespace.kubeconfig, "--namespace", penstock_namespace.name) as operator:
         operator.wait_ready()
-        penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
-        name = f"{penstock_namespace.name}/nats"
-        eventually(lambda: sees(operator, f"Connection {name} was seen."), "it is seen", SEEN_SECONDS)
-        penstock_namespace.kubectl("delete", "connection/nats", f"--timeout={SEEN_SECONDS}s")
-        eventually(lambda: sees(operator, f"Connection {name} is gone."), "it is seen to be gone", SEEN_SECONDS)
-
-
-def test_it_serves_only_the_namespaces_that_it_was_given(penstock_plane: Access, penstock_namespace: Namespace) -> None:
-    other = f"{penstock_namespace.name}-other"
-    penstock_plane.kubectl("create", "namespace", other)
-    with running_operator(penstock_namespace.kubeconfig, "--namespace", penstock_namespace.name) as operator:
-        operator.wait_ready()
-        penstock_plane.kubectl("create", "--namespace", other, "--filename=-", stdin=CONNECTION)
-        penstock_namespace.kubectl("create", "--filename=-", stdin=CONNECTION)
-        eventually(lambda: sees(operator, f"{penstock_namespace.name}/nats was seen"), "its own is seen", SEEN_SECONDS)
-        assert not sees(operator, other)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_it_ends_with_code_0_when_it_is_told_to(penstock_namespace: Namespace, number: signal.Signals) -> None:
-    with running_operator(penstock_namespace.kubeconfig, "--namespace", penstock_namespace.name) as operator:
-        operator.wait_ready()
-        operator.program.send(number)
-        assert operator.program.wait_ended(STOP_SECONDS) == 0
-        assert operator.logged()[-1]["message"] == "The operator has stopped."
-
-
-def test_it_ends_with_code_0_before_it_is_ready(penstock_namespace: Namespace) -> None:
-    with running_operator(account_that_may(penstock_namespace)) as operator:
-        operator.wait_not_ready("may not list")
-        operator.program.send(signal.SIGTERM)
-        assert operator.program.wait_ended(STOP_SECONDS) == 0
-
-
-def test_a_stalled_process_does_not_answer_and_one_that_goes_on_does(penstock_namespace: Namespace) -> None:
-    with running_operator(penstock_namespace.kubeconfig, "--namespace", penstock_namespace.name) as operator:
-        operator.wait_ready()
+        other.client.create(CONNECTION)
+        penstock_namespace.client.create(CONNECTION)
+        wait_logged(operator, f"Connection {name} was seen.")
+        assert not has_logged(operator, other.name)
+        penstock_namespace.client.delete("connection/nats")
+        wait_logged(operator, f"Connection {name} is gone.")
         with operator.program.frozen():
             assert operator.alive() is None
             assert operator.ready() is None
         operator.wait_ready()
+        operator.program.send(signal.SIGTERM)
+        assert operator.program.wait_ended(END_SECONDS) == 0
+        assert operator.logged()[-1]["message"] == "The operator has stopped."
 
 
-def test_its_logs_are_json_and_hold_no_token(penstock_namespace: Namespace) -> None:
-    kubeconfig = account_that_may(penstock_namespace, "get", "list", "watch")
-    token = penstock_namespace.cluster.kubectl_as(kubeconfig, "config", "view", "--raw", "--output=json")
-    with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
-        operator.wait_ready()
-        assert {"time", "level", "logger", "message"} <= set(operator.logged()[0])
-        assert json.loads(token)["users"][0]["user"]["token"] not in operator.program.log.read_text()
+@pytest.mark.full
+def test_operator_ends_with_code_0_before_it_is_ready(penstock_namespace: Namespace) -> None:
+    with running_operator(create_account(penstock_namespace)) as operator:
+        operator.wait_not_ready("may not list")
+        operator.program.send(signal.SIGTERM)
+        assert operator.program.wait_ended(END_SECONDS) == 0
 
 
-def test_logs_for_people_are_lines_of_text(penstock_namespace: Namespace) -> None:
+@pytest.mark.full
+def test_logs_can_be_text_and_a_port_in_use_is_reported_with_a_hint(penstock_namespace: Namespace) -> None:
     served = ("--namespace", penstock_namespace.name, "--log-format", "text")
-    with running_operator(penstock_namespace.kubeconfig, *served) as operator:
-        operator.wait_ready()
-        assert f"The operator serves {penstock_namespace.name}." in operator.program.log_tail().splitlines()[0]
-
-
-def test_a_port_in_use_is_said_in_a_sentence(penstock_namespace: Namespace) -> None:
-    with running_operator(penstock_namespace.kubeconfig) as first:
+    with running_operator(penstock_namespace.kubeconfig, *served) as first:
+        first.wait_ready()
+        assert f"The operator serves {penstock_namespace.name}." in first.program.log.read_text().splitlines()[0]
         second = RunningOperator(penstock_namespace.kubeconfig, "--probes", first.address)
         second.program.start()
-        assert second.program.wait_ended(START_SECONDS) == 1
+        assert second.program.wait_ended(END_SECONDS) == 1
         assert f"Error: The probes cannot be served at {first.address}:" in second.program.log_tail()
         assert "hint: choose another --probes HOST:PORT." in second.program.log_tail()
 
 
-def test_no_way_to_a_cluster_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_missing_kubeconfig_is_reported_with_a_hint(tmp_path: Path) -> None:
     operator = RunningOperator(tmp_path / "missing")
     operator.program.start()
-    assert operator.program.wait_ended(START_SECONDS) == 1
+    assert operator.program.wait_ended(END_SECONDS) == 1
     assert "Error: No way to a Kubernetes cluster was found:" in operator.program.log_tail()
     assert "hint: set KUBECONFIG" in operator.program.log_tail()
 
 
-def sees(operator: RunningOperator, words: str) -> bool:
+def has_logged(operator: RunningOperator, words: str) -> bool:
     return any(words in line["message"] for line in operator.logged())
+
+
+def wait_logged(operator: RunningOperator, words: str) -> None:
+    eventually(lambda: has_logged(operator, words), f"the operator logs {words}")
