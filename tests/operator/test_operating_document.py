@@ -18,7 +18,7 @@ def rows(text: str) -> dict[str, tuple[bool, set[str]]]:
     return {name: (bool(star), set(filter(None, labels.split(", ")))) for name, star, labels in ROW.findall(text)}
 
 
-def test_it_names_each_metric_with_its_labels_and_who_tells_it() -> None:
+def test_document_names_each_metric_with_its_labels_and_whether_only_the_leader_has_it() -> None:
     leaders, others, told = by_operator(Leadership.alone()), by_operator(Leadership(lambda: 0.0)), rows(OF_OPERATOR)
     assert told.keys() == leaders.keys()
     for name, (only_leader, labels) in told.items():
@@ -26,11 +26,11 @@ def test_it_names_each_metric_with_its_labels_and_who_tells_it() -> None:
         assert labels_of(leaders[name]) == labels, name
 
 
-def test_it_names_each_metric_of_a_worker_with_its_labels() -> None:
+def test_document_names_each_metric_of_a_worker_with_its_labels() -> None:
     served = by_worker()
     assert rows(OF_WORKERS) == {name: (False, labels_of(family) - OF_EACH_WORKER) for name, family in served.items()}
 
 
-def test_it_names_each_outcome() -> None:
+def test_document_names_each_outcome() -> None:
     [row] = [line for line in TEXT.splitlines() if line.startswith("| `penstock_reconcile_total`")]
     assert {outcome.value for outcome in Outcome} <= set(re.findall(r"`([\w-]+)`", row))
