@@ -129,8 +129,8 @@ class Client:
         """Send one request, and return the answer; raise RefusedError if it is a failure."""
         configuration = self._api.configuration
         headers = {"Accept": accept, "Content-Type": content_type}
-        if token := configuration.get_api_key_with_prefix("authorization"):
-            headers["Authorization"] = token
+        for token in configuration.auth_settings().values():
+            headers["Authorization"] = token["value"]
         url = f"{configuration.host}{path}?{urlencode(query or {})}"
         answer = self._api.rest_client.pool_manager.request(
             method, url, body=json.dumps(body) if body is not None else None, headers=headers, timeout=ANSWER_SECONDS
