@@ -44,14 +44,7 @@ class RunningOperator:
     def wait_not_ready(self, sentence: str, seconds: float = NOTICE_SECONDS) -> None:
         """Wait until it is not ready for this reason; it must be alive nevertheless."""
         eventually(lambda: self._says(503, sentence), f"the operator is not ready: {sentence}", seconds)
-        alive: list[tuple[int, str] | None] = []
-
-        def answers() -> bool:
-            alive[:] = [self.alive()]
-            return alive != [None]
-
-        eventually(answers, "the operator says whether it is alive", NOTICE_SECONDS)
-        assert alive == [(200, "Alive.\n")]
+        assert eventually(self.alive, "the operator says whether it is alive", NOTICE_SECONDS) == (200, "Alive.\n")
 
     def leads(self) -> bool:
         return self._says(200, "It leads.")

@@ -1,7 +1,6 @@
-"""A scene: a namespace, a NATS server, an operator that serves the one, and what people do with all of them.
+"""A scene: a namespace, a NATS server, an operator that serves the namespace, and what people do with all of them.
 
-It reads the API server and the NATS server's monitoring page directly: no code of Penstock is between a test and the
-facts.
+It reads the API server and the NATS server's monitoring page, and uses no code of Penstock for that.
 """
 
 import asyncio
@@ -96,31 +95,25 @@ class Scene:
         self, what: str, type_: str, status: str, reason: str | None = None, seconds: float = SECONDS
     ) -> Object:
         """Wait until an object's condition says this of its present spec, and return the condition."""
-        said: Object = {}
 
-        def says() -> bool:
-            said.clear()
-            said.update(self.conditions(what).get(type_, {}))
-            return said.get("status") == status and reason in (None, said.get("reason"))
+        def find() -> Object | None:
+            said = self.conditions(what).get(type_, {})
+            return said if said.get("status") == status and reason in (None, said.get("reason")) else None
 
         try:
-            eventually(says, f"{what} is {type_}={status} {reason or ''}", seconds)
+            return eventually(find, f"{what} is {type_}={status} {reason or ''}", seconds)
         except TimeoutError as late:
             late.add_note(f"{what} says: {self.shown(what).get('status')}")
             late.add_note(self.operator.program.log_tail())
             raise
-        return said
 
     def wait_event(self, what: str, reason: str, seconds: float = SECONDS) -> Object:
-        """Wait until somebody was told this of an object, and return the event."""
-        found: list[Object] = []
+        """Wait until there is an event with this reason about an object, and return the event."""
 
-        def told() -> bool:
-            found[:] = [event for event in self.events(what) if event["reason"] == reason]
-            return bool(found)
+        def find() -> Object | None:
+            return next((event for event in self.events(what) if event["reason"] == reason), None)
 
-        eventually(told, f"an event {reason} about {what}", seconds)
-        return found[0]
+        return eventually(find, f"an event {reason} about {what}", seconds)
 
     def wait_gone(self, what: str, seconds: float = SECONDS) -> None:
         eventually(lambda: not self.exists(what), f"{what} is gone", seconds)
@@ -148,6 +141,9 @@ class Scene:
     def consumer(self, name: str = "etl", stream: str = "orders") -> Object | None:
         held = self.stream(stream) or {}
         return next((one for one in held.get("consumer_detail", []) if one["name"] == name), None)
+
+    def has_consumer(self, name: str, stream: str) -> bool:
+        return self.consumer(name, stream) is not None
 
     def config(self, stream: str = "orders") -> Object:
         held = self.stream(stream)

@@ -1,4 +1,4 @@
-"""All of a folder can be deleted at once: what is to go from the server goes first, and nothing stays behind."""
+"""All of a folder can be deleted at once: what is to be deleted on the server goes first, and nothing is left."""
 
 from tests.operator.scene import Scene
 from tests.testbed.nats.authentication import user_and_password
@@ -7,7 +7,7 @@ from tests.testbed.nats.fixtures import StartNats
 ALL = ("connections", "streams", "consumers", "secrets")
 
 
-def test_a_connection_and_its_secret_deleted_with_the_rest_are_used_to_the_end(
+def test_connection_and_secret_deleted_with_the_rest_serve_until_all_is_deleted(
     scene: Scene, start_nats: StartNats
 ) -> None:
     access = user_and_password()
@@ -18,12 +18,14 @@ def test_a_connection_and_its_secret_deleted_with_the_rest_are_used_to_the_end(
     scene.declare_stream(management={"deletion": "Delete"})
     scene.declare_consumer(management={"deletion": "Delete"})
     scene.wait_ready("connection/nats", "stream/orders", "consumer/etl")
-    scene.wait(lambda: bool(scene.shown("connection/nats")["metadata"].get("finalizers")), "the Connection is held")
+    scene.wait(
+        lambda: bool(scene.shown("connection/nats")["metadata"].get("finalizers")), "the Connection has a finalizer"
+    )
     scene.namespace.client.delete_all(*ALL)
     assert scene.stream() is None
 
 
-def test_a_connection_that_nobody_needs_is_let_go_with_its_server_away(scene: Scene) -> None:
+def test_connection_without_dependants_is_deleted_with_its_server_away(scene: Scene) -> None:
     scene.declare_stream()
     scene.wait_ready("stream/orders")
     scene.server.kill()
@@ -31,7 +33,7 @@ def test_a_connection_that_nobody_needs_is_let_go_with_its_server_away(scene: Sc
     assert not scene.shown("connections")["items"]
 
 
-def test_a_consumer_goes_from_where_it_was_even_if_its_stream_was_declared_anew_for_another(scene: Scene) -> None:
+def test_consumer_is_deleted_from_its_former_stream_if_the_declaration_names_another_now(scene: Scene) -> None:
     for name in ("orders", "bills"):
         scene.ask(f"STREAM.CREATE.{name}", name=name, subjects=[f"{name}.>"])
     scene.ask("CONSUMER.DURABLE.CREATE.bills.etl", stream_name="bills", config={"durable_name": "etl"})

@@ -1,20 +1,18 @@
-"""Killed between any two steps of a create, an update or a delete, the operator ends where it would have ended.
+"""An operator that is killed between any two steps of a create, an update or a delete leaves nothing that stays undone.
 
-The reconciler runs here against the real API server and the real NATS server, and dies before or after its n-th write
-to either, for every n that there is. Then another begins, which knows nothing of the first.
+The reconciler runs against a real API server and a real NATS server, and dies before or after its n-th write to either,
+for every n. Then another one starts, which knows nothing of the first.
 """
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 from kubernetes.aio.client import ApiClient
 from typing_extensions import override
 
-from penstock_operator.constants import API_VERSION
 from penstock_operator.plan.decision import Action, Failure, Note
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.surroundings import Place, Present
@@ -23,20 +21,15 @@ from penstock_operator.services.leading import Leadership
 from penstock_operator.services.links import Link, RelayedLink
 from penstock_operator.services.nats.keeping import NatsLinks
 from penstock_operator.services.reconciler import Reconciler
-from penstock_operator.storage import paths
 from penstock_operator.storage.access import find_access
-from penstock_operator.storage.api import MERGE_PATCH, ask
-from penstock_operator.storage.errors import RefusedError
 from penstock_operator.storage.kubernetes_home import KubernetesHome
+from tests.operator.scene import manifest
 from tests.testbed.kubernetes.access import Namespace
-from tests.testbed.nats.client import connection
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import eventually_async
 
-LIFE_SECONDS = 60
-LOOK_SECONDS = 0.02
 MOST_STEPS = 40
 FEWEST_STEPS = 6  # a finalizer, a stream and a status, each with a before and an after
-NOT_FOUND = 404
 HOUR = 3600 * 10**9
 
 
@@ -108,80 +101,57 @@ class MortalLinks(NatsLinks):
 class Stage:
     """A namespace and a server, and lives of an operator there."""
 
-    def __init__(self, client: ApiClient, namespace: str, server: NatsServer) -> None:
-        self._client = client
+    def __init__(self, api: ApiClient, namespace: Namespace, server: NatsServer) -> None:
+        self._api = api
         self._namespace = namespace
+        self._client = namespace.client
         self._server = server
-        self.orders = Identity("Stream", namespace, "orders")
+        self._client.create(manifest("Connection", "nats", {"servers": [server.url]}))
 
-    async def declare(self, identity: Identity, spec: Mapping[str, Any]) -> None:
-        manifest = {
-            "apiVersion": API_VERSION,
-            "kind": identity.kind,
-            "metadata": {"name": identity.name},
-            "spec": spec,
-        }
-        path = paths.of_object(identity).removesuffix(f"/{identity.name}")
-        await ask(self._client, "POST", path, manifest)
-
-    async def connect(self) -> None:
-        await self.declare(Identity("Connection", self._namespace, "nats"), {"servers": [self._server.url]})
-
-    async def declare_orders(self) -> None:
+    def declare_orders(self) -> None:
         management = {"deletion": "Delete"}
         spec = {"connectionRef": {"name": "nats"}, "subjects": ["orders"], "management": management}
-        await self.declare(self.orders, spec)
+        self._client.create(manifest("Stream", "orders", spec))
 
-    async def change_orders(self) -> None:
-        path = paths.of_object(self.orders)
-        await ask(self._client, "PATCH", path, {"spec": {"maxAge": "1h"}}, content_type=MERGE_PATCH)
+    def change_orders(self) -> None:
+        self._client.patch("stream/orders", {"spec": {"maxAge": "1h"}})
 
-    async def delete_orders(self) -> None:
-        await ask(self._client, "DELETE", paths.of_object(self.orders))
+    def delete_orders(self) -> None:
+        self._client.begin_deletion("stream/orders")
 
-    async def live(self, steps: int, ended: "Goal") -> bool:
-        """Let an operator live until it has reached the goal, or is killed; tell whether it was."""
+    async def live(self, steps: int, has_ended: Callable[[], bool]) -> bool:
+        """Let an operator live until it has reached the goal or is killed, and return whether it was killed."""
         fuse = Fuse(steps)
         async with MortalLinks(fuse) as links:
-            reconciler = Reconciler(MortalHome(self._client, fuse), links, Leadership.alone(), time.monotonic)
-            await fill(self._client, [self._namespace], reconciler)
+            reconciler = Reconciler(MortalHome(self._api, fuse), links, Leadership.alone(), time.monotonic)
+            await fill(self._api, [self._namespace.name], reconciler)
             life = asyncio.create_task(reconciler.run())
-            async with asyncio.timeout(LIFE_SECONDS):
-                while not life.done() and not await ended(self):
-                    await asyncio.wait({life}, timeout=LOOK_SECONDS)
+            await eventually_async(lambda: life.done() or has_ended(), "the goal is reached, or the operator is killed")
             life.cancel()
             await asyncio.wait({life})
-            return was_killed(life)
+            return not life.cancelled() and isinstance(life.exception(), BaseExceptionGroup)
 
-    async def shown(self) -> dict[str, Any] | None:
-        try:
-            shown: dict[str, Any] = await ask(self._client, "GET", paths.of_object(self.orders))
-        except RefusedError as refusal:
-            if refusal.code == NOT_FOUND:
-                return None
-            raise
-        return shown
+    def stream(self) -> dict[str, Any] | None:
+        """Return the configuration that the server has."""
+        accounts = self._server.monitored("jsz?streams=true&config=true").get("account_details", [])
+        configs = [stream["config"] for account in accounts for stream in account.get("stream_detail", [])]
+        return next((config for config in configs if config["name"] == "orders"), None)
 
-    async def is_ready(self) -> bool:
-        shown = await self.shown() or {}
-        generation = shown.get("metadata", {}).get("generation")
-        return any(
-            said["type"] == "Ready" and said["status"] == "True" and said["observedGeneration"] == generation
+    def is_made(self) -> bool:
+        shown = self._client.get("stream/orders")
+        is_ready = any(
+            said["type"] == "Ready"
+            and said["status"] == "True"
+            and said["observedGeneration"] == shown["metadata"]["generation"]
             for said in shown.get("status", {}).get("conditions", [])
         )
+        return is_ready and self.stream() is not None
 
-    async def stream(self) -> dict[str, Any] | None:
-        async with connection(**self._server.connect_arguments()) as client:
-            answer = json.loads((await client.request("$JS.API.STREAM.INFO.orders", b"", timeout=LIFE_SECONDS)).data)
-        config: dict[str, Any] | None = answer.get("config")
-        return config
+    def is_changed(self) -> bool:
+        return self.is_made() and (self.stream() or {}).get("max_age") == HOUR
 
-
-Goal = Callable[[Stage], Awaitable[bool]]
-
-
-def was_killed(life: asyncio.Task[None]) -> bool:
-    return not life.cancelled() and isinstance(life.exception(), BaseExceptionGroup)
+    def is_gone(self) -> bool:
+        return self._client.find("stream/orders") is None
 
 
 @pytest.fixture
@@ -189,41 +159,28 @@ async def stage(
     penstock_namespace: Namespace, nats_server: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Stage]:
     monkeypatch.setenv("KUBECONFIG", str(penstock_namespace.kubeconfig))
-    async with ApiClient(await find_access()) as client:
-        stage = Stage(client, penstock_namespace.name, nats_server)
-        await stage.connect()
-        yield stage
+    async with ApiClient(await find_access()) as api:
+        yield Stage(api, penstock_namespace, nats_server)
 
 
-async def is_made(stage: Stage) -> bool:
-    return await stage.is_ready() and await stage.stream() is not None
-
-
-async def is_changed(stage: Stage) -> bool:
-    return await stage.is_ready() and (await stage.stream() or {}).get("max_age") == HOUR
-
-
-async def is_gone(stage: Stage) -> bool:
-    return await stage.shown() is None
-
-
-async def test_killed_at_every_step_of_a_life_from_creation_to_deletion(stage: Stage) -> None:
-    """One round for each step: the first operator dies there, the next one finishes what is wanted at that time."""
+@pytest.mark.full
+async def test_operator_killed_at_every_step_from_creation_to_deletion_is_replaced(stage: Stage) -> None:
+    """One round for each step: the first operator dies there, and the next one finishes the work."""
     deaths = 0
     for steps in range(1, MOST_STEPS):
         died = False
         for wanted, goal in (
-            (stage.declare_orders, is_made),
-            (stage.change_orders, is_changed),
-            (stage.delete_orders, is_gone),
+            (stage.declare_orders, stage.is_made),
+            (stage.change_orders, stage.is_changed),
+            (stage.delete_orders, stage.is_gone),
         ):
-            await wanted()
+            wanted()
             killed = await stage.live(steps, goal)
             died |= killed
             if killed:
                 await stage.live(0, goal)
-            assert await goal(stage), f"killed at step {steps}"
-        assert await stage.stream() is None, f"killed at step {steps}: the stream is left behind"
+            assert goal(), f"killed at step {steps}"
+        assert stage.stream() is None, f"killed at step {steps}: the stream is left behind"
         deaths += died
         if not died:
             break

@@ -1,4 +1,4 @@
-"""An object is declared elsewhere than where it was: it moves, and what it leaves is lost to nobody, nor forgotten."""
+"""An object whose references change moves, and what it leaves on the former server is neither lost nor forgotten."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def messages(scene: Scene) -> int | None:
     return int(held["state"]["messages"]) if held else None
 
 
-def test_a_stream_that_shall_stay_is_left_with_its_messages_and_that_is_said(scene: Scene, hub: Scene) -> None:
+def test_retained_stream_stays_behind_with_its_messages_and_a_warning(scene: Scene, hub: Scene) -> None:
     scene.declare_stream()
     scene.wait_ready("stream/orders")
     scene.declare_stream(connectionRef=AT_HUB)
@@ -42,7 +42,7 @@ def test_a_stream_that_shall_stay_is_left_with_its_messages_and_that_is_said(sce
     assert hub.shown("stream/orders")["status"]["connection"].endswith("/hub")
 
 
-def test_a_stream_that_shall_go_with_its_object_moves_when_somebody_allows_its_loss(scene: Scene, hub: Scene) -> None:
+def test_stream_to_be_deleted_moves_once_its_loss_is_allowed(scene: Scene, hub: Scene) -> None:
     scene.declare_stream(management=DELETE)
     scene.declare_consumer(management=DELETE)
     scene.wait_ready("stream/orders", "consumer/etl")
@@ -58,10 +58,18 @@ def test_a_stream_that_shall_go_with_its_object_moves_when_somebody_allows_its_l
     scene.delete("connection/nats")
 
 
-def test_a_stream_whose_move_nobody_allowed_goes_from_where_it_is_when_it_is_deleted(scene: Scene, hub: Scene) -> None:
-    hub.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"])
+def test_move_that_was_not_allowed_can_be_taken_back_and_deletion_concerns_the_former_stream(
+    scene: Scene, hub: Scene
+) -> None:
     scene.declare_stream(management=DELETE)
     scene.wait_ready("stream/orders")
+    scene.declare_stream(management=DELETE, connectionRef=AT_HUB)
+    scene.wait_condition("stream/orders", "Ready", "False", "Moved")
+    scene.declare_stream(management=DELETE)
+    scene.wait_ready("stream/orders")
+    assert (messages(scene), hub.stream()) == (1, None)
+
+    hub.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"])
     scene.declare_stream(management=DELETE, connectionRef=AT_HUB)
     scene.wait_condition("stream/orders", "Ready", "False", "Moved")
     scene.delete("connection/nats", wait=False)
@@ -72,17 +80,7 @@ def test_a_stream_whose_move_nobody_allowed_goes_from_where_it_is_when_it_is_del
     scene.wait_gone("connection/nats")
 
 
-def test_a_stream_that_is_set_back_was_never_away(scene: Scene, hub: Scene) -> None:
-    scene.declare_stream(management=DELETE)
-    scene.wait_ready("stream/orders")
-    scene.declare_stream(management=DELETE, connectionRef=AT_HUB)
-    scene.wait_condition("stream/orders", "Ready", "False", "Moved")
-    scene.declare_stream(management=DELETE)
-    scene.wait_ready("stream/orders")
-    assert (messages(scene), hub.stream()) == (1, None)
-
-
-def test_a_consumer_that_reads_another_stream_now_leaves_the_one_that_it_was(scene: Scene) -> None:
+def test_consumer_that_moves_to_another_stream_leaves_the_former_one(scene: Scene) -> None:
     scene.declare_stream()
     scene.declare_stream("bills")
     scene.declare_consumer("stays")

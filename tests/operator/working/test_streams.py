@@ -1,131 +1,102 @@
-"""A declared Stream and the stream on the server: made, kept, adopted, let go."""
+"""A declared Stream and the stream on the server: created, kept as declared, adopted, and left."""
 
-import functools
 from typing import Any
-
-import pytest
 
 from tests.operator.scene import Scene
 
 HOUR = 3600 * 10**9
+SHARED: dict[str, Any] = {"name": "ORDERS", "subjects": ["orders.>"]}
+"""What two Streams declare for the same stream on the server."""
 
 
-def test_a_declared_stream_is_made_and_said_to_be_ready(scene: Scene) -> None:
-    scene.declare_stream(maxAge="1h")
+def test_stream_is_created_and_follows_changes_of_its_spec(scene: Scene) -> None:
+    scene.declare_stream(maxAge="1h", description="Orders")
     scene.wait_ready("stream/orders")
     assert scene.config()["max_age"] == HOUR
     assert scene.wait_event("stream/orders", "Created")["type"] == "Normal"
-
-
-def test_a_change_of_the_spec_reaches_the_server_and_what_is_unset_is_the_servers_default(scene: Scene) -> None:
-    scene.declare_stream(maxAge="1h", description="Orders")
-    scene.wait_ready("stream/orders")
     scene.declare_stream(maxAge="2h")
     scene.wait_ready("stream/orders")
     assert scene.config()["max_age"] == 2 * HOUR
-    assert "description" not in scene.config()
+    assert "description" not in scene.config(), "a field that is not set has the server's default"
+    scene.publish("orders.1", b"one", b"two")
+    wait_for_messages(scene, "orders", 2)
 
 
-def test_a_stream_that_is_there_and_equal_is_adopted_without_a_touch(scene: Scene) -> None:
-    scene.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"])
-    scene.publish("orders.1", b"one")
-    before = scene.stream()
-    scene.declare_stream()
-    scene.wait_ready("stream/orders")
-    assert scene.wait_event("stream/orders", "Adopted")["type"] == "Normal"
-    assert scene.stream() == before
+def test_existing_stream_is_adopted_and_changed_only_as_far_as_it_differs(scene: Scene) -> None:
+    scene.ask("STREAM.CREATE.equal", name="equal", subjects=["equal.>"])
+    for name in ("differs", "observed"):
+        scene.ask(f"STREAM.CREATE.{name}", name=name, subjects=[f"{name}.>"], max_age=HOUR)
+    scene.publish("equal.1", b"one")
+    scene.publish("differs.1", b"one")
+    equal, observed = scene.stream("equal"), scene.config("observed")
+    scene.declare_stream("equal")
+    scene.declare_stream("differs")
+    scene.declare_stream("observed", management={"policy": "Observe"})
+    scene.wait_ready("stream/equal", "stream/differs")
+
+    assert scene.wait_event("stream/equal", "Adopted")["type"] == "Normal"
+    assert scene.stream("equal") == equal
+    assert "maxAge" in scene.wait_event("stream/differs", "Adopted")["message"]
+    differs = scene.stream("differs") or {}
+    assert (differs["config"]["max_age"], differs["state"]["messages"]) == (0, 1)
+    assert "maxAge" in scene.wait_condition("stream/observed", "Ready", "False")["message"]
+    assert scene.config("observed") == observed
 
 
-def test_a_stream_that_is_there_and_different_is_adopted_and_made_as_declared(scene: Scene) -> None:
-    scene.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"], max_age=HOUR)
-    scene.publish("orders.1", b"one")
-    scene.declare_stream()
-    scene.wait_ready("stream/orders")
-    assert "maxAge" in scene.wait_event("stream/orders", "Adopted")["message"]
-    assert scene.config()["max_age"] == 0
-    held = scene.stream()
-    assert held
-    assert held["state"]["messages"] == 1
+def test_stream_survives_its_declaration_unless_it_is_to_be_deleted(scene: Scene) -> None:
+    scene.declare_stream("stays")
+    scene.declare_stream("goes", management={"deletion": "Delete"})
+    scene.wait_ready("stream/stays", "stream/goes")
+    assert "finalizers" not in scene.shown("stream/stays")["metadata"]
+    scene.delete("stream/stays")
+    scene.delete("stream/goes")
+    assert scene.streams() == ["stays"]
 
 
-def test_a_stream_that_is_only_observed_is_left_alone_and_what_differs_is_said(scene: Scene) -> None:
-    scene.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"], max_age=HOUR)
-    before = scene.config()
-    scene.declare_stream(management={"policy": "Observe"})
-    said = scene.wait_condition("stream/orders", "Ready", "False")
-    assert "maxAge" in said["message"]
-    assert scene.config() == before
+def test_changes_by_others_are_reverted_or_only_reported(scene: Scene) -> None:
+    scene.declare_stream("corrected", maxAge="1h")
+    scene.declare_stream("reported", maxAge="1h", management={"drift": "Report"})
+    scene.wait_ready("stream/corrected", "stream/reported")
+    for name in ("corrected", "reported"):
+        scene.ask(f"STREAM.UPDATE.{name}", **{**scene.config(name), "max_age": 5 * HOUR})
+    assert "maxAge" in scene.wait_event("stream/corrected", "Drifted")["message"]
+    scene.wait(lambda: scene.config("corrected")["max_age"] == HOUR, "it is changed back")
+    scene.wait_ready("stream/corrected")
+    assert "maxAge" in scene.wait_condition("stream/reported", "Drifted", "True")["message"]
+    scene.wait_condition("stream/reported", "Ready", "False")
+    assert scene.config("reported")["max_age"] == 5 * HOUR
+    scene.ask("STREAM.UPDATE.reported", **{**scene.config("reported"), "max_age": HOUR})
+    scene.wait_ready("stream/reported")
 
 
-def test_by_default_a_stream_outlives_its_declaration_at_once(scene: Scene) -> None:
-    scene.declare_stream()
-    scene.wait_ready("stream/orders")
-    assert "finalizers" not in scene.shown("stream/orders")["metadata"]
-    scene.delete("stream/orders")
-    assert scene.stream()
-
-
-def test_a_stream_that_is_to_be_deleted_is_gone_before_its_declaration_is(scene: Scene) -> None:
-    scene.declare_stream(management={"deletion": "Delete"})
-    scene.wait_ready("stream/orders")
-    scene.delete("stream/orders")
-    assert scene.stream() is None
-
-
-def test_a_stream_that_somebody_changed_is_changed_back_and_the_field_is_told(scene: Scene) -> None:
-    scene.declare_stream(maxAge="1h")
-    scene.wait_ready("stream/orders")
-    scene.ask("STREAM.UPDATE.orders", **{**scene.config(), "max_age": 5 * HOUR})
-    assert "maxAge" in scene.wait_event("stream/orders", "Drifted")["message"]
-    scene.wait(lambda: scene.config()["max_age"] == HOUR, "it is changed back")
-    scene.wait_ready("stream/orders")
-
-
-def test_a_change_by_somebody_else_is_only_told_where_that_is_wanted(scene: Scene) -> None:
-    scene.declare_stream(maxAge="1h", management={"drift": "Report"})
-    scene.wait_ready("stream/orders")
-    scene.ask("STREAM.UPDATE.orders", **{**scene.config(), "max_age": 5 * HOUR})
-    said = scene.wait_condition("stream/orders", "Drifted", "True")
-    assert "maxAge" in said["message"]
-    scene.wait_condition("stream/orders", "Ready", "False")
-    assert scene.config()["max_age"] == 5 * HOUR
-    scene.ask("STREAM.UPDATE.orders", **{**scene.config(), "max_age": HOUR})
-    scene.wait_ready("stream/orders")
-
-
-def test_of_two_that_declare_one_stream_the_older_has_it_and_the_other_follows_when_it_goes(scene: Scene) -> None:
-    scene.declare_stream("older", name="ORDERS", subjects=["orders.>"])
+def test_older_of_two_declarations_has_the_stream_until_it_is_deleted(scene: Scene) -> None:
+    scene.declare_stream("older", **SHARED)
     scene.wait_ready("stream/older")
-    scene.declare_stream("younger", name="ORDERS", subjects=["orders.>"], maxAge="1h")
-    said = scene.wait_condition("stream/younger", "Ready", "False", "Conflict")
-    assert "older" in said["message"]
+    scene.declare_stream("younger", **SHARED, maxAge="1h")
+    assert "older" in scene.wait_condition("stream/younger", "Ready", "False", "Conflict")["message"]
+    scene.publish("orders.1", b"one", b"two")
+    wait_for_messages(scene, "older", 2)
+    assert messages_shown(scene, "younger") is None
     assert scene.config("ORDERS")["max_age"] == 0
     scene.delete("stream/older")
     scene.wait_ready("stream/younger")
     assert scene.config("ORDERS")["max_age"] == HOUR
 
 
-def test_who_has_a_stream_that_another_declares_too_goes_on_showing_what_it_holds(scene: Scene) -> None:
-    scene.declare_stream("older", name="ORDERS", subjects=["orders.>"])
-    scene.wait_ready("stream/older")
-    scene.declare_stream("younger", name="ORDERS", subjects=["orders.>"])
-    scene.wait_condition("stream/younger", "Ready", "False", "Conflict")
-    scene.publish("orders.1", b"one", b"two")
-    scene.wait(lambda: messages_shown(scene, "older") == 2, "two messages are shown")
-    assert messages_shown(scene, "younger") is None
-
-
-def test_who_observes_a_stream_that_another_manages_sees_what_becomes_of_it(scene: Scene) -> None:
-    declared: dict[str, Any] = {"name": "ORDERS", "subjects": ["orders.>"]}
-    scene.declare_stream("managing", **declared)
+def test_observer_of_a_managed_stream_shows_its_state_and_its_changes(scene: Scene) -> None:
+    scene.declare_stream("managing", **SHARED)
     scene.wait_ready("stream/managing")
-    scene.declare_stream("watching", **declared, management={"policy": "Observe"})
+    scene.declare_stream("watching", **SHARED, management={"policy": "Observe"})
     scene.wait_condition("stream/watching", "Ready", "True", "Observed")
     scene.publish("orders.1", b"one", b"two")
     for name in ("managing", "watching"):
-        scene.wait(functools.partial(shows_two_messages, scene, name), f"two messages are shown by {name}")
-    scene.declare_stream("managing", **declared, maxAge="1h")
+        wait_for_messages(scene, name, 2)
+    scene.declare_stream("managing", **SHARED, maxAge="1h")
     assert "maxAge" in scene.wait_condition("stream/watching", "Ready", "False", "Drifted")["message"]
+
+
+def wait_for_messages(scene: Scene, name: str, count: int) -> None:
+    scene.wait(lambda: messages_shown(scene, name) == count, f"{name} shows {count} messages")
 
 
 def messages_shown(scene: Scene, name: str) -> int | None:
@@ -133,27 +104,23 @@ def messages_shown(scene: Scene, name: str) -> int | None:
     return shown
 
 
-def shows_two_messages(scene: Scene, name: str) -> bool:
-    return messages_shown(scene, name) == 2
+def test_renaming_a_declaration_leaves_the_stream_as_it_is(scene: Scene) -> None:
+    for deletion in ("Retain", "Delete"):
+        declared: dict[str, Any] = {**SHARED, "management": {"deletion": deletion}}
+        scene.declare_stream("orders", **declared)
+        scene.wait_ready("stream/orders")
+        scene.publish("orders.1", b"one")
+        before = scene.stream("ORDERS")
+        scene.declare_stream("sales", **declared)
+        scene.wait_condition("stream/sales", "Ready", "False", "Conflict")
+        scene.delete("stream/orders")
+        scene.wait_ready("stream/sales")
+        assert scene.stream("ORDERS") == before
+        scene.delete("stream/sales")
+        assert bool(scene.stream("ORDERS")) is (deletion == "Retain")
 
 
-@pytest.mark.parametrize("deletion", ["Retain", "Delete"])
-def test_a_declaration_is_renamed_without_a_touch_to_the_stream(scene: Scene, deletion: str) -> None:
-    declared: dict[str, Any] = {"name": "ORDERS", "subjects": ["orders.>"], "management": {"deletion": deletion}}
-    scene.declare_stream("orders", **declared)
-    scene.wait_ready("stream/orders")
-    scene.publish("orders.1", b"one")
-    before = scene.stream("ORDERS")
-    scene.declare_stream("sales", **declared)
-    scene.wait_condition("stream/sales", "Ready", "False", "Conflict")
-    scene.delete("stream/orders")
-    scene.wait_ready("stream/sales")
-    assert scene.stream("ORDERS") == before
-    scene.delete("stream/sales")
-    assert bool(scene.stream("ORDERS")) is (deletion == "Retain")
-
-
-def test_a_paused_declaration_changes_nothing_until_it_is_resumed(scene: Scene) -> None:
+def test_paused_declaration_changes_nothing_until_it_is_resumed(scene: Scene) -> None:
     scene.declare_stream(maxAge="1h")
     scene.wait_ready("stream/orders")
     scene.namespace.client.annotate("stream/orders", {"penstock.dev/reconcile": "paused"})
@@ -164,10 +131,3 @@ def test_a_paused_declaration_changes_nothing_until_it_is_resumed(scene: Scene) 
     scene.namespace.client.annotate("stream/orders", {"penstock.dev/reconcile": None})
     scene.wait_ready("stream/orders")
     assert scene.config()["max_age"] == 2 * HOUR
-
-
-def test_a_stream_shows_what_it_holds(scene: Scene) -> None:
-    scene.declare_stream()
-    scene.wait_ready("stream/orders")
-    scene.publish("orders.1", b"one", b"two")
-    scene.wait(lambda: shows_two_messages(scene, "orders"), "two messages are shown")
