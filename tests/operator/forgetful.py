@@ -1,7 +1,6 @@
-"""An API server that does not tell of our kinds at first, though it lists them: as a real one, just started, may do.
+"""An API server that does not list our group at first, as a real one that has just started may do.
 
-A plain HTTP server on loopback before `kubectl proxy`; all but the first answer to /apis is the real one's. Knows
-HTTP and kubectl. Called by the tests of the operator's process.
+A plain HTTP server on loopback before `kubectl proxy`; all but the first answer to /apis is the real one's.
 """
 
 import contextlib
@@ -73,6 +72,6 @@ def forgetful(plane: Access) -> Iterator[Path]:
     with Forgetful(behind) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield kubeconfig.write(folder / "kubeconfig", {"server": f"http://{ports.LOOPBACK}:{server.server_port}"}, {})
-        assert server.has_left_out.is_set(), "nobody asked which groups there are: the test has tested nothing"
+        assert server.has_left_out.is_set(), "which groups there are was not asked: the test has tested nothing"
         server.shutdown()
     proxy.stop()

@@ -11,8 +11,7 @@ from typing import Any
 
 from penstock_operator.constants import API_VERSION
 from tests.operator.running import RunningOperator
-from tests.testbed.kubernetes.access import KubectlError, Namespace
-from tests.testbed.kubernetes.client import RefusedError
+from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.client import connection
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually
@@ -48,7 +47,7 @@ class Scene:
         self.apply("Consumer", called, {"streamRef": {"name": stream}, **spec})
 
     def create_streams(self, count: int, **management: str) -> list[str]:
-        """Declare as many Streams in memory at once, and return what they are."""
+        """Declare as many Streams in memory at once, and return them as kind/name."""
         names = [f"s{number}" for number in range(count)]
         spec = {"connectionRef": {"name": "nats"}, "storage": "Memory", "management": management}
         self.namespace.client.create(*(manifest("Stream", name, {**spec, "subjects": [name]}) for name in names))
@@ -61,7 +60,7 @@ class Scene:
             self.namespace.client.begin_deletion(what)
 
     def secret(self, name: str, **data: str) -> None:
-        """Put a Secret in place of what is there by that name."""
+        """Create or replace a Secret."""
         manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}
         self.namespace.client.apply(manifest)
 
@@ -122,18 +121,18 @@ class Scene:
 
     def stream(self, name: str = "orders") -> Object | None:
         """Return what the server says of a stream: its configuration, its state, its consumers."""
-        said = self.server.monitored("jsz?streams=true&consumers=true&config=true")
-        streams = [stream for account in said.get("account_details", []) for stream in account.get("stream_detail", [])]
-        return next((stream for stream in streams if stream["name"] == name), None)
+        return next((stream for stream in self._streams("&consumers=true&config=true") if stream["name"] == name), None)
 
     def streams(self) -> list[str]:
         """Return the names of all streams."""
-        said = self.server.monitored("jsz?streams=true")
-        details = [stream for account in said.get("account_details", []) for stream in account.get("stream_detail", [])]
-        return [stream["name"] for stream in details]
+        return [stream["name"] for stream in self._streams()]
+
+    def _streams(self, more: str = "") -> list[Object]:
+        accounts = self.server.monitored(f"jsz?streams=true{more}").get("account_details", [])
+        return [stream for account in accounts for stream in account.get("stream_detail", [])]
 
     def ready(self, kind: str) -> int:
-        """Return how many objects of a kind are said to be ready."""
+        """Return how many objects of a kind are ready."""
         listed = self.namespace.client.list(kind)
         conditions = [each.get("status", {}).get("conditions", []) for each in listed]
         return sum(said["type"] == "Ready" and said["status"] == "True" for each in conditions for said in each)
@@ -152,7 +151,7 @@ class Scene:
         return config
 
     def ask(self, subject: str, **request: object) -> Object:
-        """Ask the server's JetStream for something, as anybody else may: STREAM.UPDATE.orders."""
+        """Send a request to the server's JetStream API: STREAM.UPDATE.orders."""
         return asyncio.run(self._ask(f"$JS.API.{subject}", json.dumps(request).encode() if request else b""))
 
     def publish(self, subject: str, *payloads: bytes) -> None:
@@ -166,7 +165,7 @@ class Scene:
         return answer
 
     def asked(self) -> int:
-        """Return how many JetStream API requests the server has been sent so far."""
+        """Return how many JetStream API requests the server has received so far."""
         total: int = self.server.monitored("jsz")["api"]["total"]
         return total
 
@@ -176,12 +175,3 @@ class Scene:
 
 def manifest(kind: str, name: str, spec: Mapping[str, Any], **metadata: object) -> Object:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
-
-
-def may_not(action: Callable[[], object]) -> str:
-    """Do what the API server is to refuse, and return why it does."""
-    try:
-        action()
-    except (KubectlError, RefusedError) as refusal:
-        return str(refusal)
-    raise AssertionError("it was not refused")

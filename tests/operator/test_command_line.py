@@ -87,6 +87,7 @@ def test_crds_in_a_folder_are_up_to_date_until_one_is_edited(tmp_path: Path) -> 
     assert edited.read_text().endswith("# mine\n")
 
 
+@pytest.mark.interpreter
 def test_crds_of_the_repository_and_of_the_chart_are_up_to_date() -> None:
     files = ROOT / "charts/penstock/files"
     for arguments in (

@@ -11,6 +11,7 @@ import pytest
 from penstock_operator.local.embedded_nats import EmbeddedNatsError, embedded_nats
 
 
+@pytest.mark.interpreter
 async def test_stored_messages_are_there_in_the_next_run(tmp_path: Path) -> None:
     async with embedded_nats(tmp_path) as server, await nats.connect(server.url) as connection:
         jetstream = connection.jetstream()

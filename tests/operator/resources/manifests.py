@@ -1,7 +1,6 @@
 """Manifests as hypothesis makes them up from a kind's own schema: right ones, and others with something wrong.
 
-Knows structural schemas, and finds in their rules and defaults what a field wants; hints say what is not found there.
-Does not know any kind, nor what becomes of a manifest.
+Rules and defaults in the schema say what a field needs; hints say what is not found there.
 """
 
 import re

@@ -133,7 +133,7 @@ BROKEN: dict[str, tuple[Json, str]] = {
     "no workers": (with_(spark={"master": "local[0]"}), MASTER),
     "a token in the master": (with_(spark={"master": "sc://connect:15002/;token=abc"}), MASTER),
     "a token after TLS": (with_(spark={"master": "sc://connect:15002/;use_ssl=true;token=abc"}), MASTER),
-    "a token for nobody": (with_(spark={"tokenSecretRef": {"name": "connect", "key": "token"}}), TOKEN),
+    "a token without a server": (with_(spark={"tokenSecretRef": {"name": "connect", "key": "token"}}), TOKEN),
     "a setting of something else": (with_(spark={"conf": {"hive.metastore.uris": "thrift://a"}}), SETTING),
     "the master in conf": (with_(spark={"conf": {"spark.master": "local"}}), MASTER_IN_CONF),
     "a duration with a blank": (with_(batch={"maxWait": "1 s"}), lasting("0s", "5m").sentence),

@@ -32,7 +32,7 @@ from tests.testbed.nats.shared import NEWEST, SharedServers
 Json = dict[str, Any]
 SECOND = 10**9
 
-# What a field needs beside it, and a value where the example of the server's table will not do on one server.
+# What a field needs with it, and a value where the example of the server's table will not do on one server.
 STREAM_COMPANIONS: Mapping[str, Json] = {
     "discardNewPerSubject": {"discard": "New", "maxMessagesPerSubject": 5},
     "duplicateWindow": {"maxAge": "1h"},
@@ -88,10 +88,10 @@ def fields(part: type[Part], table: Table) -> list[Counterpart]:
 
 
 def scenario(each: Counterpart, companions: Mapping[str, Json], values: Mapping[str, object]) -> tuple[Json, Json]:
-    """Return what stands beside the field, and the same with the field."""
+    """Return what the field needs with it, and the same with the field."""
     value = values.get(each.alias, from_server(each, each.server.example))
-    beside = companions.get(each.alias, {})
-    return beside, {**beside, each.alias: value, **CHANGED_TOGETHER.get(each.alias, {})}
+    companion = companions.get(each.alias, {})
+    return companion, {**companion, each.alias: value, **CHANGED_TOGETHER.get(each.alias, {})}
 
 
 def stream_of(fields: Json, name: str) -> Json:
@@ -114,8 +114,8 @@ async def test_each_field_of_a_stream_can_be_set_and_unset(
     for each in fields(StreamSpec, STREAM):
         with subtests.test(each.alias):
             name = f"{fresh_name}-{each.alias}"
-            beside, fields_set = scenario(each, STREAM_COMPANIONS, STREAM_VALUES)
-            desired, without = stream_of(fields_set, name), stream_of(beside, name)
+            companion, fields_set = scenario(each, STREAM_COMPANIONS, STREAM_VALUES)
+            desired, without = stream_of(fields_set, name), stream_of(companion, name)
             actual = (await jetstream.streams.create(desired)).config
             effective = STREAM.effective(actual, facts)[each.server.name]
             assert effective != STREAM.effective(without, facts)[each.server.name]
@@ -125,7 +125,7 @@ async def test_each_field_of_a_stream_can_be_set_and_unset(
             assert plan_update(STREAM, stream_of(imported, "unused"), actual, facts) == Unchanged()
 
             change = plan_update(STREAM, without, actual, facts)
-            assert isinstance(change, Impossible) is is_for_good(StreamSpec, fields_set, beside, STREAM_SMALLEST)
+            assert isinstance(change, Impossible) is is_for_good(StreamSpec, fields_set, companion, STREAM_SMALLEST)
             if isinstance(change, Update):
                 unset = (await jetstream.streams.update(change.config)).config
                 await jetstream.streams.delete(name)
@@ -140,8 +140,8 @@ async def test_each_field_of_a_consumer_can_be_set_and_unset(
     facts = Facts(api_level=(await jetstream.account()).api_level, clustered=False, stream=stream)
     for each in fields(ConsumerSpec, CONSUMER):
         with subtests.test(each.alias):
-            beside, fields_set = scenario(each, CONSUMER_COMPANIONS, CONSUMER_VALUES)
-            desired, without = consumer_of(fields_set, each.alias), consumer_of(beside, each.alias)
+            companion, fields_set = scenario(each, CONSUMER_COMPANIONS, CONSUMER_VALUES)
+            desired, without = consumer_of(fields_set, each.alias), consumer_of(companion, each.alias)
             actual = (await jetstream.consumers.create(fresh_name, desired)).config
             assert plan_update(CONSUMER, desired, actual, facts) == Unchanged()
             imported = consumer_spec(actual, facts)
@@ -149,7 +149,7 @@ async def test_each_field_of_a_consumer_can_be_set_and_unset(
             assert plan_update(CONSUMER, consumer_of(imported, each.alias), actual, facts) == Unchanged()
 
             change = plan_update(CONSUMER, without, actual, facts)
-            assert isinstance(change, Impossible) is is_for_good(ConsumerSpec, fields_set, beside, CONSUMER_SMALLEST)
+            assert isinstance(change, Impossible) is is_for_good(ConsumerSpec, fields_set, companion, CONSUMER_SMALLEST)
             if isinstance(change, Update):
                 unset = (await jetstream.consumers.update(fresh_name, change.config)).config
                 await jetstream.consumers.delete(fresh_name, each.alias)

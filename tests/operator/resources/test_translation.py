@@ -63,7 +63,7 @@ def test_every_choice_of_the_server_is_one_of_ours_and_back() -> None:
 
 
 def accepted(rows: Any) -> list[Json]:  # noqa: ANN401 - a module
-    """Return the fields of all rows that are accepted, and can stand beside others."""
+    """Return the fields of all rows that are accepted, and can be combined with others."""
     kept = [kept for kept, _ in rows.RULES.values()]
     changed = [fields for there, allowed, _ in rows.CHANGES.values() for fields in (there, allowed)]
     return [fields for fields in kept + changed if None not in fields.values()]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.operator.scene import Object, Scene
+from tests.testbed.waiting import eventually
 
 GROUP = "orders-etl"
 """The name of the group, and of all that is made for it."""
@@ -11,7 +12,7 @@ GROUP = "orders-etl"
 
 class GroupScene(Scene):
     def code(self, name: str, text: str) -> None:
-        """Put a ConfigMap with code in place of what is there by that name."""
+        """Create or replace a ConfigMap with code."""
         manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"etl.py": text}}
         self.namespace.client.apply(manifest)
 
@@ -23,10 +24,7 @@ class GroupScene(Scene):
         return self.namespace.client.find(f"deployment/{name}")
 
     def wait_deployment(self, name: str = GROUP) -> Object:
-        self.wait(lambda: self.deployment(name) is not None, f"there is a Deployment {name}")
-        found = self.deployment(name)
-        assert found is not None
-        return found
+        return eventually(lambda: self.deployment(name), f"there is a Deployment {name}")
 
     def replicas(self, name: str = GROUP) -> int | None:
         found = self.deployment(name)

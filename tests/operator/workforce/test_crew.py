@@ -1,4 +1,4 @@
-"""What is remembered of a group between looks: who is to go since when, what is worth a step, when a group sleeps."""
+"""State of a group between polls: which workers retire since when, what needs a step, and when a group sleeps."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def pods(*names: str) -> list[WorkerPod]:
     return [WorkerPod(name=name, revision="r") for name in names]
 
 
-def test_a_worker_that_was_told_to_go_is_late_after_its_time_though_it_was_never_heard() -> None:
+def test_retiring_worker_is_late_after_its_time_though_it_never_answered() -> None:
     one = crew()
     one.told_to_retire(["w"], 0.0)
     one.told_to_retire(["w"], 50.0)
@@ -34,7 +34,7 @@ def test_a_worker_that_was_told_to_go_is_late_after_its_time_though_it_was_never
     assert one.late(PATIENCE + 1) == {"w"}
 
 
-def test_a_worker_that_is_wanted_again_has_all_its_time_when_it_is_to_go_the_next_time() -> None:
+def test_worker_that_retires_a_second_time_has_all_its_time_again() -> None:
     one = crew()
     one.told_to_retire(["w"], 0.0)
     one.told_to_retire([], 50.0)
@@ -42,14 +42,14 @@ def test_a_worker_that_is_wanted_again_has_all_its_time_when_it_is_to_go_the_nex
     assert one.late(PATIENCE + 1) == frozenset()
 
 
-def test_who_leads_anew_knows_from_the_workers_who_was_told_to_go() -> None:
+def test_new_leader_learns_from_the_workers_which_are_retiring() -> None:
     one = crew()
     one.take_in(0.0, Counters(0, 0, 0), [status("w", holds=["retiring"])], pods("w"), 1)
     one.told_to_retire([], 0.0)
     assert one.late(PATIENCE + 1) == {"w"}
 
 
-def test_numbers_alone_are_told_at_the_period_and_what_matters_at_once() -> None:
+def test_numbers_wait_for_the_period_and_changes_of_state_do_not() -> None:
     one = crew(workers=1)
     one.take_in(0.0, Counters(5, 0, 0), [status("w")], pods("w"), 1)
     one.stepped(0.0)
@@ -60,7 +60,7 @@ def test_numbers_alone_are_told_at_the_period_and_what_matters_at_once() -> None
     assert one.needs_step(2.0, 1, 15.0)
 
 
-def test_a_number_that_somebody_else_has_set_is_a_matter_at_once() -> None:
+def test_replicas_set_by_others_are_handled_at_once() -> None:
     one = crew(workers=1)
     one.take_in(0.0, Counters(0, 0, 0), [], [], 1)
     one.stepped(0.0)
@@ -68,8 +68,8 @@ def test_a_number_that_somebody_else_has_set_is_a_matter_at_once() -> None:
     assert one.needs_step(1.0, 7, 15.0)
 
 
-def test_a_worker_that_ends_is_not_waited_for_when_it_answers_no_more() -> None:
-    """Else another one would come in its place, as long as it takes to end, and nobody would ever be gone."""
+def test_worker_that_ends_and_no_longer_answers_is_not_replaced() -> None:
+    """Otherwise another one would start in its place for as long as it takes to end."""
     one = crew(Limits(batch_messages=10, max_workers=3, idle=0.0))
     one.take_in(0.0, Counters(0, 0, 0), [status("w")], pods("w"), 1)
     assert one.desired == 0
@@ -80,7 +80,7 @@ def test_a_worker_that_ends_is_not_waited_for_when_it_answers_no_more() -> None:
     assert one.desired == 1, "it is there, and may hold anything"
 
 
-def test_a_decision_keeps_its_words_until_another_is_made() -> None:
+def test_decision_keeps_its_words_until_the_next_one() -> None:
     one = crew(Limits(batch_messages=10, max_workers=3))
     one.take_in(0.0, Counters(5, 0, 0), [], [], 0)
     assert one.decision is not None
@@ -90,7 +90,7 @@ def test_a_decision_keeps_its_words_until_another_is_made() -> None:
     assert "0 → 1" in words
 
 
-def test_a_group_sleeps_once_nothing_is_there_and_nothing_is_to_be_done() -> None:
+def test_group_sleeps_without_workers_and_messages() -> None:
     one = crew(Limits())
     one.take_in(0.0, Counters(0, 0, 0), [], [], 0)
     assert one.is_asleep
@@ -100,7 +100,7 @@ def test_a_group_sleeps_once_nothing_is_there_and_nothing_is_to_be_done() -> Non
     assert not one.is_asleep
 
 
-def test_of_a_paused_consumer_nothing_is_expected() -> None:
+def test_paused_consumer_needs_no_workers() -> None:
     one = crew(Limits())
     one.take_in(0.0, Counters(50, 0, 0, is_paused=True), [], [], 0)
     assert one.desired == 0
@@ -108,7 +108,7 @@ def test_of_a_paused_consumer_nothing_is_expected() -> None:
     assert one.reading.pending == 50
 
 
-def test_what_nobody_could_say_takes_nobody_away() -> None:
+def test_unknown_backlog_removes_no_worker() -> None:
     one = crew(Limits(idle=0, down_window=0))
     one.take_in(0.0, Counters(5, 0, 0), [status("w")], pods("w"), 1)
     one.take_in(1.0, None, [status("w")], pods("w"), 1)

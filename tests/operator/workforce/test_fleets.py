@@ -1,4 +1,4 @@
-"""What is known of workers from watches: the newest of each object, and whether all of it is known."""
+"""Objects of workers, as watches show them: the newest version of each, and whether all are known."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def versions(fleets: Fleets) -> list[str]:
     return sorted(f"{pod['metadata']['name']}@{pod['metadata']['resourceVersion']}" for pod in fleets.fleet(ETL).pods)
 
 
-def test_a_list_takes_out_what_is_no_more_and_says_whom_that_concerns() -> None:
+def test_list_removes_missing_objects_and_returns_the_groups_concerned() -> None:
     fleets = Fleets()
     fleets.hear(PODS, None, Listed([thing("a", 1), thing("b", 1), thing("c", 1, group="other")]))
     concerned = fleets.hear(PODS, None, Listed([thing("b", 2)]))
@@ -33,7 +33,7 @@ def test_a_list_takes_out_what_is_no_more_and_says_whom_that_concerns() -> None:
     assert versions(fleets) == ["b@2"]
 
 
-def test_what_we_wrote_is_known_before_a_watch_shows_it_and_is_not_replaced_by_what_was_before() -> None:
+def test_own_write_is_not_replaced_by_an_older_version_from_the_watch() -> None:
     fleets = Fleets()
     fleets.hear(DEPLOYMENTS, None, Changed(thing("etl", 5)))
     fleets.put(DEPLOYMENTS, thing("etl", 9))
@@ -43,7 +43,7 @@ def test_what_we_wrote_is_known_before_a_watch_shows_it_and_is_not_replaced_by_w
     assert made["metadata"]["resourceVersion"] == "9"
 
 
-def test_an_object_that_was_made_anew_takes_the_place_of_the_one_before() -> None:
+def test_object_that_was_created_again_replaces_the_former_one() -> None:
     fleets = Fleets()
     fleets.hear(PODS, None, Changed(thing("a", 9, uid="first")))
     fleets.hear(PODS, None, Changed(thing("a", 4, uid="second")))
@@ -52,7 +52,7 @@ def test_an_object_that_was_made_anew_takes_the_place_of_the_one_before() -> Non
     assert versions(fleets) == ["a@4"], "the end of the first is not that of the second"
 
 
-def test_a_scope_that_is_listed_leaves_others_alone() -> None:
+def test_list_of_one_namespace_leaves_others_alone() -> None:
     fleets = Fleets()
     elsewhere = thing("x", 1)
     elsewhere["metadata"]["namespace"] = "bank"
@@ -63,7 +63,7 @@ def test_a_scope_that_is_listed_leaves_others_alone() -> None:
     assert versions(fleets) == []
 
 
-def test_before_the_first_list_and_where_none_ever_came_nothing_is_known() -> None:
+def test_nothing_is_known_before_the_first_list_or_if_it_fails() -> None:
     fleets = Fleets()
     fleets.expect(PODS, None)
     assert (fleets.is_filling, fleets.obstacle) == (True, "")
@@ -71,7 +71,7 @@ def test_before_the_first_list_and_where_none_ever_came_nothing_is_known() -> No
     assert (fleets.is_filling, fleets.trouble, fleets.obstacle) == (False, "It is not allowed.", "It is not allowed.")
 
 
-def test_an_api_server_that_is_away_for_a_moment_is_no_obstacle_and_all_groups_are_looked_at_when_it_is_back() -> None:
+def test_passing_failure_is_no_obstacle_and_the_next_list_concerns_all_groups() -> None:
     fleets = Fleets()
     fleets.expect(PODS, None)
     fleets.hear(PODS, None, Listed([thing("a", 1)]))
@@ -81,7 +81,7 @@ def test_an_api_server_that_is_away_for_a_moment_is_no_obstacle_and_all_groups_a
     assert fleets.trouble == ""
 
 
-def test_of_a_config_map_its_version_is_known_and_nothing_else() -> None:
+def test_only_the_version_of_a_config_map_is_kept() -> None:
     fleets, name = Fleets(), ConfigMapName("shop", "code")
     assert fleets.hear(CONFIG_MAPS, None, Listed([thing("code", 3)])) == {name}
     assert fleets.config_map_version(name) == "3"
@@ -91,7 +91,7 @@ def test_of_a_config_map_its_version_is_known_and_nothing_else() -> None:
     assert fleets.config_map_version(name) is None
 
 
-def test_a_group_of_which_nothing_is_left_takes_no_memory() -> None:
+def test_group_without_objects_takes_no_memory() -> None:
     fleets = Fleets()
     fleets.hear(PODS, None, Changed(thing("a", 1)))
     fleets.hear(PODS, None, Gone(thing("a", 2)))

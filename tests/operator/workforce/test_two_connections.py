@@ -23,7 +23,8 @@ def nats_server(start_nats: StartNats) -> NatsServer:
     return start_nats(extra={"authorization": users, "no_auth_user": "platform"})
 
 
-def test_a_group_works_over_a_consumer_that_is_only_observed(scene: GroupScene) -> None:
+@pytest.mark.full
+def test_group_works_with_a_consumer_that_is_only_observed(scene: GroupScene) -> None:
     scene.secret("workers", **LOGIN)
     scene.connect("nats-workers", auth={"userPasswordSecretRef": {"name": "workers"}})
     where = {"connectionRef": {"name": "nats-workers"}, "stream": "orders", "name": "etl"}

@@ -1,5 +1,7 @@
 """All of a folder can be deleted at once: what is to be deleted on the server goes first, and nothing is left."""
 
+import pytest
+
 from tests.operator.scene import Scene
 from tests.testbed.nats.authentication import user_and_password
 from tests.testbed.nats.fixtures import StartNats
@@ -25,6 +27,7 @@ def test_connection_and_secret_deleted_with_the_rest_serve_until_all_is_deleted(
     assert scene.stream() is None
 
 
+@pytest.mark.full
 def test_connection_without_dependants_is_deleted_with_its_server_away(scene: Scene) -> None:
     scene.declare_stream()
     scene.wait_ready("stream/orders")
@@ -33,6 +36,7 @@ def test_connection_without_dependants_is_deleted_with_its_server_away(scene: Sc
     assert not scene.shown("connections")["items"]
 
 
+@pytest.mark.full
 def test_consumer_is_deleted_from_its_former_stream_if_the_declaration_names_another_now(scene: Scene) -> None:
     for name in ("orders", "bills"):
         scene.ask(f"STREAM.CREATE.{name}", name=name, subjects=[f"{name}.>"])

@@ -41,6 +41,7 @@ def test_unreachable_server_is_reported_and_changes_reach_it_when_it_is_back(sce
     assert scene.config()["max_age"] == MINUTE
 
 
+@pytest.mark.full
 def test_consumer_changed_by_others_is_changed_back(scene: Scene) -> None:
     scene.declare_stream()
     scene.declare_consumer(ackWait="30s")
@@ -52,6 +53,7 @@ def test_consumer_changed_by_others_is_changed_back(scene: Scene) -> None:
     assert (scene.consumer() or {})["config"]["ack_wait"] == MINUTE // 2
 
 
+@pytest.mark.full
 def test_restarted_operator_continues_and_leaves_alone_what_is_in_order(scene: Scene) -> None:
     scene.declare_stream(management={"deletion": "Delete"})
     scene.declare_stream("bills")
@@ -68,6 +70,7 @@ def test_restarted_operator_continues_and_leaves_alone_what_is_in_order(scene: S
     assert scene.shown("stream/bills") == shown
 
 
+@pytest.mark.full
 def test_namespace_is_emptied_while_the_server_is_away_if_nothing_is_to_be_deleted_there(scene: Scene) -> None:
     scene.declare_stream()
     scene.declare_consumer()
@@ -91,6 +94,7 @@ def test_object_to_be_deleted_on_a_server_that_is_away_waits_until_it_is_abandon
     scene.wait_gone("connection/nats")
 
 
+@pytest.mark.full
 def test_connection_that_others_need_can_be_abandoned_alone(scene: Scene) -> None:
     scene.declare_stream(management={"deletion": "Delete"})
     scene.wait_ready("stream/orders")

@@ -58,6 +58,7 @@ def test_stream_to_be_deleted_moves_once_its_loss_is_allowed(scene: Scene, hub: 
     scene.delete("connection/nats")
 
 
+@pytest.mark.full
 def test_move_that_was_not_allowed_can_be_taken_back_and_deletion_concerns_the_former_stream(
     scene: Scene, hub: Scene
 ) -> None:
@@ -80,6 +81,7 @@ def test_move_that_was_not_allowed_can_be_taken_back_and_deletion_concerns_the_f
     scene.wait_gone("connection/nats")
 
 
+@pytest.mark.full
 def test_consumer_that_moves_to_another_stream_leaves_the_former_one(scene: Scene) -> None:
     scene.declare_stream()
     scene.declare_stream("bills")

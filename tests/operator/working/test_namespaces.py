@@ -31,6 +31,7 @@ def test_connection_serves_only_its_own_namespace_until_it_allows_all(scenes: tu
     other.wait_ready("stream/orders")
 
 
+@pytest.mark.full
 def test_selector_follows_the_labels_of_namespaces(scenes: tuple[Scene, Scene], penstock_plane: Access) -> None:
     home, other = scenes
     home.connect(allowedNamespaces={"from": "Selector", "selector": {"matchLabels": {"team": "sales"}}})

@@ -46,6 +46,7 @@ def test_connection_follows_its_secret_which_appears_in_no_status_event_or_log(s
         assert secret not in secured.operator.program.log.read_text()
 
 
+@pytest.mark.full
 def test_without_its_secret_a_connection_only_deletes_what_is_to_be_deleted(secured: Scene, access: Access) -> None:
     """The controller that empties a namespace may take its Secrets first, and the rest much later."""
     put(secured, access.client)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.operator.scene import Scene
 
 HOUR = 3600 * 10**9
@@ -9,6 +11,7 @@ SHARED: dict[str, Any] = {"name": "ORDERS", "subjects": ["orders.>"]}
 """What two Streams declare for the same stream on the server."""
 
 
+@pytest.mark.interpreter
 def test_stream_is_created_and_follows_changes_of_its_spec(scene: Scene) -> None:
     scene.declare_stream(maxAge="1h", description="Orders")
     scene.wait_ready("stream/orders")
