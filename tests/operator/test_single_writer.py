@@ -1,7 +1,7 @@
-"""While the lead goes from one replica to the other, never both write to NATS: the server says who wrote what.
+"""Two replicas never both write to NATS while the lead passes from one to the other, by the server's own account.
 
-Somebody edits a stream again and again, so that whoever leads has something to correct all the time. The server tells
-of each request that it was asked, and which connection asked it.
+The test edits a stream again and again, so that the leader has something to correct all the time. The server reports
+each request, and which connection sent it.
 """
 
 import contextlib
@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.operator.running import RunningOperator
 from tests.operator.scene import Scene
-from tests.operator.test_replicas import START_SECONDS, relayed, replica
+from tests.operator.test_replicas import START_SECONDS, last_logged, replica
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.relay import Relay
@@ -26,9 +27,9 @@ OURS = "penstock operator"
 ENOUGH = 3
 """Corrections by one replica until the story goes on."""
 LEASE_SECONDS = 9
-"""Nobody loses such a Lease because the machine is busy; and one that is lost is soon free."""
+"""Long enough to keep on a busy machine, and short enough to wait for its expiry."""
 
-pytestmark = pytest.mark.timeout(600)  # several processes start, and wait for each other
+pytestmark = [pytest.mark.timeout(600), pytest.mark.full]  # several processes start, and wait for each other
 
 
 class Writers(Requests):
@@ -43,7 +44,7 @@ class Writers(Requests):
 
 
 class Story(Scene):
-    """A scene with somebody who edits."""
+    """A scene in which the test edits a stream."""
 
     edits = itertools.count()
 
@@ -53,7 +54,7 @@ class Story(Scene):
         self.wait_ready("stream/orders")
 
     def edit_until(self, done: Callable[[], bool], what: str) -> None:
-        """Edit the stream, and again as soon as somebody has corrected it, until this is the case."""
+        """Edit the stream, and again each time that it was corrected, until this is the case."""
 
         def edited_and_done() -> bool:
             config = self.config()
@@ -74,9 +75,15 @@ class Story(Scene):
         self.edit_until(corrected, f"corrections by {by} connections")
 
 
-@pytest.fixture
-def kubeconfig(tmp_path: Path) -> Path:
-    return tmp_path / "kubeconfig"
+@contextlib.contextmanager
+def relayed(namespace: Namespace, path: Path) -> Iterator[Relay]:
+    """Put a relay before the API server, and write a kubeconfig that leads there."""
+    access = yaml.safe_load(namespace.kubeconfig.read_text())
+    [cluster] = access["clusters"]
+    with Relay(int(cluster["cluster"]["server"].rpartition(":")[2])) as relay:
+        cluster["cluster"]["server"] = f"https://{relay.host}:{relay.port}"
+        path.write_text(yaml.safe_dump(access))
+        yield relay
 
 
 @contextlib.contextmanager
@@ -89,18 +96,19 @@ def cut_off(relay: Relay, _: RunningOperator) -> Iterator[None]:
 
 @contextlib.contextmanager
 def frozen(_: Relay, leader: RunningOperator) -> Iterator[None]:
-    """Let the leader's process stand still, as a machine that is overloaded or suspended may."""
+    """Stop the leader's process for a while, as on a machine that is overloaded or suspended."""
     with leader.program.frozen():
         yield
 
 
 @pytest.mark.parametrize("lose", [cut_off, frozen], ids=["cut off from the API server", "standing still"])
-def test_a_leader_that_lost_the_lead_and_does_not_know_it_writes_no_more(
+def test_leader_that_lost_the_lead_unknowingly_stops_writing(
     penstock_namespace: Namespace,
     start_nats: StartNats,
-    kubeconfig: Path,
+    tmp_path: Path,
     lose: Callable[[Relay, RunningOperator], contextlib.AbstractContextManager[None]],
 ) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
     with (
         relayed(penstock_namespace, kubeconfig) as relay,
         replica(penstock_namespace, kubeconfig, LEASE_SECONDS) as first,
@@ -117,15 +125,16 @@ def test_a_leader_that_lost_the_lead_and_does_not_know_it_writes_no_more(
             with lose(relay, first):
                 story.edit_until_corrected(writers, by=2)
             story.edit_until(first.stands_by, "the first stands by")
+            begun, ended = last_logged(second, "This replica leads:"), last_logged(first, "leads no longer")
+            assert (ended < begun) is (lose is cut_off), "a process that is stopped learns of it only when it continues"
+            eventually(second.leads, "the second still leads", START_SECONDS)
             story.edit_until_corrected(writers, by=2)
             seen = writers()
     changes = [after for before, after in itertools.pairwise(seen) if before != after]
     assert len(changes) == 1, f"connections wrote in this order: {seen}"
 
 
-def test_a_leader_that_is_killed_in_the_middle_of_its_work_is_replaced(
-    penstock_namespace: Namespace, start_nats: StartNats
-) -> None:
+def test_leader_killed_at_work_is_replaced(penstock_namespace: Namespace, start_nats: StartNats) -> None:
     with replica(penstock_namespace, duration_seconds=LEASE_SECONDS) as first:
         eventually(first.leads, "the first leads", START_SECONDS)
         story = Story(penstock_namespace, start_nats(), first)
