@@ -1,4 +1,4 @@
-"""`make demo`, as a stranger runs it: smaller, and with a folder to look into."""
+"""`make demo`, with fewer orders, and a folder that is kept."""
 
 import subprocess
 import sys
@@ -9,10 +9,10 @@ import pytest
 
 from tests.testbed.run import ROOT
 
-pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600), pytest.mark.full]
 
 
-def test_the_demo_ends_with_every_order_where_it_belongs() -> None:
+def test_demo_ends_with_every_order_in_its_place() -> None:
     with TemporaryDirectory(prefix="penstock-") as folder:
         command = [sys.executable, "examples/demo.py", "--orders", "3000", "--keep", folder]
         told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

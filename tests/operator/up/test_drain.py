@@ -1,10 +1,10 @@
-"""`penstock up --drain`: everything is processed, or it is told what was not."""
+"""`penstock up --drain`: everything is processed, or it reports what was not."""
 
 import pytest
 
 from tests.operator.up.upping import Up
 
-pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600), pytest.mark.full]
 
 NOT_NOW = """from penstock_worker.api import Retry
 
@@ -14,7 +14,7 @@ def process(df, batch):
 """
 
 
-def test_a_drain_ends_once_everything_is_processed_and_tells_what_was_not() -> None:
+def test_drain_ends_once_everything_is_processed_and_reports_what_was_not() -> None:
     up = Up()
     up.start()
     up.until_serving()
@@ -28,7 +28,7 @@ def test_a_drain_ends_once_everything_is_processed_and_tells_what_was_not() -> N
     assert code == 0, said
 
 
-def test_a_drain_ends_with_what_the_code_cannot_do_and_nothing_is_consumed() -> None:
+def test_drain_with_a_wrong_signature_is_refused_before_anything_is_consumed() -> None:
     up = Up()
     up.code("def process(df):\n    pass\n")
     code, said = up.drained()
@@ -37,7 +37,7 @@ def test_a_drain_ends_with_what_the_code_cannot_do_and_nothing_is_consumed() -> 
     assert "has to take (df, batch), and takes (df)" in said
 
 
-def test_a_drain_ends_though_it_gets_nowhere_and_tells_what_is_left_and_why() -> None:
+def test_drain_without_progress_ends_and_reports_what_is_left_and_why() -> None:
     up = Up()
     up.declare(suspend=True)
     up.start()

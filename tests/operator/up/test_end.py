@@ -1,4 +1,4 @@
-"""How `penstock up` ends: by other commands, by a second Ctrl-C, and by kill -9; what stays, and what does not."""
+"""How `penstock up` ends: by other commands, by a second Ctrl-C, by kill -9, and by what it cannot run."""
 
 import re
 import shlex
@@ -23,7 +23,7 @@ HEEDING_HANGUPS = [
     "-c",
     "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
 ]
-"""Has what follows be told of hangups, though whoever runs the tests may ignore them, as nohup does."""
+"""Has what follows receive hangups, though the tests may run under nohup, which ignores them."""
 WAITS = CODE.format(mark="first").replace(
     "    orders =",
     """    import time
@@ -37,7 +37,8 @@ def ended(up: Up) -> None:
     eventually(lambda: not up.processes(""), "all that it started has ended", PATIENCE_SECONDS)
 
 
-def test_a_killed_home_leaves_nothing_behind_and_another_goes_on_with_its_data() -> None:
+@pytest.mark.full
+def test_killed_home_leaves_nothing_behind_and_the_next_continues_with_its_data() -> None:
     up = Up()
     up.start()
     up.until_serving()
@@ -55,7 +56,9 @@ def test_a_killed_home_leaves_nothing_behind_and_another_goes_on_with_its_data()
     assert not up.state.path.exists()
 
 
-def test_a_second_ctrl_c_ends_everything_at_once() -> None:
+@pytest.mark.full
+@pytest.mark.interpreter
+def test_second_ctrl_c_ends_everything_at_once() -> None:
     up = Up()
     up.code("import time\n\n\ndef process(df, batch):\n    time.sleep(3600)\n")
     up.start()
@@ -69,7 +72,8 @@ def test_a_second_ctrl_c_ends_everything_at_once() -> None:
     ended(up)
 
 
-def test_a_terminal_that_is_closed_ends_everything_in_order_however_often_that_is_said() -> None:
+@pytest.mark.full
+def test_repeated_hangups_end_everything_in_order() -> None:
     up = Up()
     up.code(WAITS)
     up.program.command += ["--grace", str(PATIENCE_SECONDS)]  # the first batch of a JVM takes a while
@@ -88,7 +92,8 @@ def test_a_terminal_that_is_closed_ends_everything_in_order_however_often_that_i
     ended(up)
 
 
-def test_a_disk_that_takes_no_more_is_told_in_a_sentence_and_nothing_is_half_written() -> None:
+@pytest.mark.full
+def test_full_disk_is_reported_in_a_sentence_and_nothing_is_half_written() -> None:
     up = Up()
     with closing(NatsServer()) as server:
         server.start()
@@ -103,7 +108,37 @@ def test_a_disk_that_takes_no_more_is_told_in_a_sentence_and_nothing_is_half_wri
     ended(up)
 
 
-def test_a_port_that_is_taken_is_told_in_a_sentence() -> None:
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a missing consumer": ({"consumerRef": {"name": "gone"}}, "spec.consumerRef: There is no Consumer default/gone."),
+    "a missing Secret": (
+        {"spark": {"master": "sc://127.0.0.1:1", "tokenSecretRef": {"name": "spark", "key": "token"}}},
+        "Secret default/spark with the key token is not there.",
+    ),
+    "a setting that Spark does not have": (
+        {"spark": {"master": "local[1]", "conf": {**QUICK, "spark.sql.shuffle.partition": "1"}}},
+        "has no setting spark.sql.shuffle.partition. Did you mean spark.sql.shuffle.partitions?",
+    ),
+    "executors in pods": (
+        {"spark": {"master": "k8s://https://k"}},
+        "executors as pods, and those cannot reach a laptop",
+    ),
+    "a server that is not there": ({"servers": ["nats://127.0.0.1:1"]}, "nats://127.0.0.1:1 refused the connection"),
+}
+
+
+@pytest.mark.full
+def test_declarations_that_cannot_be_run_here_are_refused_in_a_sentence(subtests: pytest.Subtests) -> None:
+    up = Up()
+    for name, (declared, sentence) in REFUSED.items():
+        with subtests.test(name):
+            up.declare(**declared)
+            code, said = up.drained()
+            assert code == 1
+            assert sentence in said
+
+
+@pytest.mark.full
+def test_port_that_is_taken_and_folder_without_manifests_are_refused_in_a_sentence() -> None:
     up = Up()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -114,50 +149,16 @@ def test_a_port_that_is_taken_is_told_in_a_sentence() -> None:
     assert "address already in use" in said
     assert "End the program that has the port, or choose another port." in said
 
-
-def test_a_folder_without_manifests_is_told_in_a_sentence() -> None:
-    up = Up()
     up.write("")
     code, said = up.drained()
     assert code == 1
     assert "Nothing of Penstock's is declared in " in said
 
 
-def test_a_manifest_that_cannot_be_meant_is_told_with_its_line_and_nothing_is_begun() -> None:
+def test_manifest_with_a_mistake_is_reported_with_its_line_and_nothing_starts() -> None:
     up = Up()
     up.write("apiVersion: penstock.dev/v1alpha1\nkind: Stream\nmetadata: {name: x}\nspec: {subject: [a]}\n")
     code, said = up.drained()
     assert code == 1
     assert "all.yaml:4: Stream default/x: " in said
     assert not up.state.path.joinpath("nats").exists()
-
-
-@pytest.mark.parametrize(
-    ("group", "said"),
-    [
-        ({"consumerRef": {"name": "gone"}}, "spec.consumerRef: There is no Consumer default/gone."),
-        (
-            {"spark": {"master": "sc://127.0.0.1:1", "tokenSecretRef": {"name": "spark", "key": "token"}}},
-            "Secret default/spark with the key token is not there.",
-        ),
-        (
-            {"spark": {"master": "local[1]", "conf": {**QUICK, "spark.sql.shuffle.partition": "1"}}},
-            "has no setting spark.sql.shuffle.partition. Did you mean spark.sql.shuffle.partitions?",
-        ),
-        ({"spark": {"master": "k8s://https://k"}}, "executors as pods, and those cannot reach a laptop"),
-    ],
-)
-def test_a_group_that_cannot_be_run_here_is_told_in_a_sentence(group: dict[str, Any], said: str) -> None:
-    up = Up()
-    up.declare(**group)
-    code, told = up.drained()
-    assert code == 1
-    assert said in told
-
-
-def test_a_server_that_cannot_be_reached_is_told_in_a_sentence() -> None:
-    up = Up()
-    up.declare(servers=["nats://127.0.0.1:1"])
-    code, said = up.drained()
-    assert code == 1
-    assert "nats://127.0.0.1:1 refused the connection" in said

@@ -1,10 +1,12 @@
-"""`penstock up` over its life: what dies is started again, what is edited is taken in, and nothing is lost or doubled.
+"""`penstock up` over its life: it restarts what dies, takes in edits, obeys commands, and loses or doubles nothing.
 
-One home for all of these, as each start of Spark takes seconds: orders are numbered on from test to test.
+All tests share one home, as each start of Spark takes seconds: orders are numbered from test to test.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import count
+from typing import Any
 
 import psutil
 import pytest
@@ -14,6 +16,7 @@ from tests.testbed.processes import program
 
 pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
 SOME = 20
+GROUP, PAUSED = "etl", "It is paused."
 ENGINE, DRIVER, SERVER = "penstock_worker.engine", "penstock_worker.driver", "nats-server"
 
 
@@ -57,13 +60,14 @@ def orders(home: tuple[Up, Orders]) -> Orders:
     return home[1]
 
 
-def test_what_is_published_becomes_rows(orders: Orders) -> None:
+@pytest.mark.interpreter
+def test_published_orders_become_rows(orders: Orders) -> None:
     orders.publish()
     orders.wait()
 
 
 def running(word: str, name: str = "") -> Callable[[Up], psutil.Process]:
-    """Return what finds the one such process, which may just be starting anew."""
+    """Return what finds the one such process, which may just be starting again."""
 
     def find(up: Up) -> psutil.Process:
         found: list[psutil.Process] = []
@@ -86,8 +90,9 @@ VICTIMS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("victim", VICTIMS)
-def test_what_is_killed_is_started_again_and_nothing_is_lost(victim: str, up: Up, orders: Orders) -> None:
+def test_killed_process_is_started_again_and_nothing_is_lost(victim: str, up: Up, orders: Orders) -> None:
     orders.publish()
     VICTIMS[victim](up).kill()
     if victim == "NATS server":
@@ -97,7 +102,8 @@ def test_what_is_killed_is_started_again_and_nothing_is_lost(victim: str, up: Up
     orders.wait()
 
 
-def test_an_edit_of_scaling_starts_nothing_anew_and_workers_come_and_go(up: Up, orders: Orders) -> None:
+@pytest.mark.full
+def test_edit_of_scaling_adds_and_ends_workers_and_restarts_none(up: Up, orders: Orders) -> None:
     before = running(ENGINE)(up)
     up.declare(scaling={"minReplicas": 2, "maxReplicas": 2})
     up.wait(lambda: len(up.processes(ENGINE)) == 2, "there are two workers")
@@ -110,7 +116,8 @@ def test_an_edit_of_scaling_starts_nothing_anew_and_workers_come_and_go(up: Up, 
     orders.wait()
 
 
-def test_a_manifest_that_cannot_be_meant_changes_nothing_and_is_told_with_its_line(up: Up, orders: Orders) -> None:
+@pytest.mark.full
+def test_manifest_with_a_mistake_changes_nothing_and_is_reported_with_its_line(up: Up, orders: Orders) -> None:
     before = running(ENGINE)(up)
     up.write("apiVersion: penstock.dev/v1alpha1\nkind: Quay\nmetadata: {name: x}\n")
     up.wait_said("all.yaml:2: penstock.dev has no kind Quay")
@@ -121,7 +128,8 @@ def test_a_manifest_that_cannot_be_meant_changes_nothing_and_is_told_with_its_li
     up.declare()
 
 
-def test_an_edit_of_the_code_is_what_the_next_batches_run(up: Up, orders: Orders) -> None:
+@pytest.mark.full
+def test_next_batches_run_edited_code(up: Up, orders: Orders) -> None:
     before = running(ENGINE)(up)
     up.mark("second")
     up.wait(lambda: not before.is_running(), "the worker with the first code has ended")
@@ -130,7 +138,8 @@ def test_an_edit_of_the_code_is_what_the_next_batches_run(up: Up, orders: Orders
     assert {mark for number, mark in up.rows() if number in new} == {"second"}
 
 
-def test_code_that_cannot_work_stops_the_group_until_it_is_better(up: Up, orders: Orders) -> None:
+@pytest.mark.full
+def test_broken_code_stops_the_group_until_it_is_repaired(up: Up, orders: Orders) -> None:
     up.code("import pandsa\n")
     up.wait_said("No module named 'pandsa'")
     new = orders.publish()
@@ -141,13 +150,15 @@ def test_code_that_cannot_work_stops_the_group_until_it_is_better(up: Up, orders
     assert {mark for number, mark in up.rows() if number in new} == {"third"}
 
 
-def test_a_second_home_is_refused_while_one_has_the_folder(up: Up) -> None:
+@pytest.mark.full
+def test_second_home_for_one_folder_is_refused(up: Up) -> None:
     code, said = up.drained()
     assert code == 1
     assert "Another `penstock up` has the state folder" in said
 
 
-def test_a_suspended_group_pulls_nothing_until_it_is_resumed(up: Up, orders: Orders) -> None:
+@pytest.mark.full
+def test_suspended_group_pulls_nothing_until_it_is_resumed(up: Up, orders: Orders) -> None:
     group = up.state.group("default", "etl")
     group.suspend()
     up.wait(lambda: not up.processes(DRIVER) and not up.processes(ENGINE), "the workers have ended")
@@ -155,3 +166,51 @@ def test_a_suspended_group_pulls_nothing_until_it_is_resumed(up: Up, orders: Ord
     up.wait(lambda: up.consumer().num_pending == SOME, "all wait")
     group.resume()
     orders.wait()
+
+
+def data(up: Up, *words: str) -> Any:  # noqa: ANN401 - JSON
+    return json.loads(up.succeed(*words, "-o", "json"))
+
+
+def dead_letters(up: Up) -> list[int]:
+    return [each["sequence"] for each in data(up, "dead", "list", GROUP)["deadLetters"]]
+
+
+def engines(up: Up) -> set[int]:
+    return {process.pid for process in up.processes(ENGINE)}
+
+
+@pytest.mark.full
+def test_commands_find_the_group_and_replay_its_dead_letters(up: Up, orders: Orders) -> None:
+    up.publish(bad=2)
+    orders.publish()
+    orders.wait()
+    [consumer] = data(up, "lag")["consumers"]
+    assert (consumer["name"], consumer["pending"], consumer["ackPending"]) == ("etl", 0, 0)
+    assert dead_letters(up) == [2, 1]
+    assert up.succeed("dead", "replay", "--all") == "2 replayed: 2 to ORDERS.\n"
+    up.wait(lambda: dead_letters(up) == [4, 3], "they are dead letters once more")
+    logs = ("logs", GROUP, "--engine", "--json")
+    up.wait(lambda: '"message": "Dead lettered' in up.succeed(*logs), "it is logged")
+    up.wait(lambda: data(up, "batches") == {"batches": []}, "no batch is open")
+    before = engines(up)
+    up.succeed("restart", GROUP)
+    up.wait(lambda: bool(engines(up) - before) and not engines(up) & before, "its workers are others")
+
+
+@pytest.mark.full
+def test_pause_survives_workers_and_up_itself(up: Up, orders: Orders) -> None:
+    times = up.said().count(PAUSED)
+    up.succeed("pause", GROUP, "--wait")
+    up.wait_said(PAUSED, times=times + 1)
+    up.wait(lambda: not engines(up), "its workers have ended")
+    assert up.interrupt() == 0
+    up.start()
+    up.until_serving()
+    orders.publish()
+    up.wait_said(PAUSED, times=times + 2)
+    up.wait(lambda: up.consumer().num_pending == SOME, "all wait")
+    up.succeed("resume", GROUP)
+    up.succeed("drain", GROUP)
+    orders.wait()
+    up.wait_said(PAUSED, times=times + 3)

@@ -1,7 +1,4 @@
-"""`penstock up` as a process of its own, with manifests and code that a test may edit, and the server that it runs.
-
-Knows where things are, and how to publish. Does not judge.
-"""
+"""`penstock up` as a process of its own, with manifests and code that a test may edit, and the server that it runs."""
 
 import asyncio
 import json
@@ -128,6 +125,12 @@ class Up:
     def stop(self) -> None:
         if self.program.is_running:
             self.interrupt()
+
+    def succeed(self, *words: str) -> str:
+        """Run another command of Penstock's, and return what it prints."""
+        ended = self.ran(self.command(*words))
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
 
     def down(self, *words: str) -> subprocess.CompletedProcess[str]:
         return self.ran(self.command("down", *words))
