@@ -51,8 +51,9 @@ def _no_access(reason: str) -> NoAccessError:
 def current_namespace(name: str | None = None) -> str | None:
     """Return the namespace that a context of the kubeconfig names, if it names one; by default of its current one."""
     try:
-        _check_there(os.environ.get(VARIABLE) or DEFAULT_FILE)
-        contexts, current = config.list_kube_config_contexts()  # type: ignore[no-untyped-call]
+        file = os.environ.get(VARIABLE)  # the library looks at it only once, when it is imported
+        _check_there(file or DEFAULT_FILE)
+        contexts, current = config.list_kube_config_contexts(file)  # type: ignore[no-untyped-call]
     except (config.ConfigException, NoAccessError):
         return None
     chosen = current if name is None else next((each for each in contexts if each["name"] == name), current)

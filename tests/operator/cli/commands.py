@@ -1,4 +1,4 @@
-"""Commands, run in this process as people run them, over manifests that a test writes."""
+"""Runs commands over manifests that a test writes."""
 
 import asyncio
 import json
@@ -14,42 +14,46 @@ from click.testing import CliRunner, Result
 
 from penstock_jetstream import Connection, JetStream
 from penstock_operator.cli import main
+from penstock_operator.constants import API_VERSION
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.client import Object
 
 T = TypeVar("T")
 PENSTOCK = Path(sys.executable).parent / "penstock"
 Outcome = subprocess.CompletedProcess[str]
-Run = Callable[..., Outcome]
-API_VERSION = "penstock.dev/v1alpha1"
+Run = Callable[..., Result]
+RBAC = "rbac.authorization.k8s.io"
 
 
-def penstock(*arguments: str | Path, stdin: str = "") -> Result:
-    """Run a command; whatever it says, it is no traceback."""
-    outcome = CliRunner().invoke(main, [str(argument) for argument in arguments], input=stdin)
+def penstock(*arguments: str | Path, stdin: str = "", kubeconfig: Path | None = None) -> Result:
+    """Run a command in this process, perhaps against a cluster, and raise what it doesn't handle itself."""
+    environment = {"KUBECONFIG": str(kubeconfig)} if kubeconfig else {}
+    outcome = CliRunner().invoke(main, [str(argument) for argument in arguments], input=stdin, env=environment)
     if outcome.exception and not isinstance(outcome.exception, SystemExit):
         raise outcome.exception
     return outcome
 
 
 def penstock_as(kubeconfig: Path, *arguments: str | Path) -> Outcome:
-    """Run a command against a cluster, as a process of its own, as whoever that kubeconfig is."""
+    """Run a command against a cluster in its own process, with the rights of a kubeconfig."""
     environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
     return subprocess.run([PENSTOCK, *arguments], capture_output=True, text=True, check=False, env=environment)
 
 
 def data(*arguments: str | Path) -> Any:  # noqa: ANN401 - JSON
-    """Run a command for its data."""
+    """Run a command, and return its data."""
     return json.loads(penstock(*arguments, "-o", "json").stdout)
 
 
 class Declared:
-    """A folder of manifests whose Connection leads to a server."""
+    """A folder of manifests, with a Connection to a server."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
         self.write("Connection", "nats", servers=[url])
 
     def write(self, kind: str, its_name: str, /, **spec: Any) -> None:  # noqa: ANN401 - a manifest's
-        """Declare an object, in place of what it was."""
+        """Declare an object, replacing what was declared by its name."""
         manifest = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": its_name}, "spec": spec}
         (self.folder / f"{kind}-{its_name}.yaml").write_text(yaml.safe_dump(manifest))
 
@@ -70,8 +74,12 @@ class Declared:
         return data(command, "-f", self.folder, *arguments)
 
     def changes(self, command: str) -> dict[str, str]:
-        """Run plan or apply, and return what becomes of each object."""
+        """Run plan or apply, and return the change of each object."""
         return {each["name"]: each["change"] for each in self.data(command)["objects"]}
+
+    def objects(self) -> Sequence[Object]:
+        """Return all that is declared."""
+        return [yaml.safe_load(path.read_text()) for path in sorted(self.folder.iterdir())]
 
 
 def first_words(text: str) -> Sequence[str]:
@@ -79,7 +87,7 @@ def first_words(text: str) -> Sequence[str]:
 
 
 def ask(url: str, question: Callable[[JetStream], Awaitable[T]]) -> T:
-    """Look at a server, or change something behind the command's back."""
+    """Read or change something on a server without the command."""
 
     async def asking() -> T:
         async with Connection(url) as connection:
@@ -93,3 +101,28 @@ def stream_names(url: str) -> set[str]:
         return {name async for name in jetstream.streams.names()}
 
     return ask(url, names)
+
+
+def set_status(
+    namespace: Namespace, what: str, *, ready: str = "True", reason: str = "InSync", **status: object
+) -> None:
+    """Write the status that the operator would write for the object as it is declared now."""
+    condition = {
+        "type": "Ready",
+        "status": ready,
+        "reason": reason,
+        "message": "Written by the test.",
+        "lastTransitionTime": "2026-01-31T12:00:00Z",
+        "observedGeneration": namespace.client.get(what)["metadata"]["generation"],
+    }
+    namespace.client.patch(what, {"status": {"conditions": [condition], **status}}, subresource="status")
+
+
+def allow(namespace: Namespace, name: str, rules: Sequence[Object], subject: Object) -> None:
+    """Create a role with these rules, and bind it."""
+    of_rbac = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": name}}
+    reference = {"apiGroup": RBAC, "kind": "Role", "name": name}
+    namespace.client.create(
+        {**of_rbac, "kind": "Role", "rules": rules},
+        {**of_rbac, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]},
+    )

@@ -1,11 +1,11 @@
-"""What tests of commands share: a server of the test process's own, and a folder of manifests that leads there."""
+"""Fixtures for tests of commands: a NATS server, a folder of manifests, and commands against a cluster."""
 
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.operator.cli.commands import Declared, Run, penstock_as
+from tests.operator.cli.commands import Declared, Run, penstock
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.nats.shared import NEWEST, SharedServers
@@ -13,7 +13,7 @@ from tests.testbed.nats.shared import NEWEST, SharedServers
 
 @pytest.fixture
 def server(shared_servers: SharedServers) -> NatsServer:
-    """The newest server, shared between tests: they name streams after themselves (`fresh_name`)."""
+    """The newest server, shared between tests, which name their streams with `fresh_name`."""
     return shared_servers.get(NEWEST)
 
 
@@ -27,4 +27,4 @@ def declared(tmp_path: Path, server: NatsServer) -> Declared:
 @pytest.fixture
 def run(penstock_namespace: Namespace) -> Run:
     """Run a command with the kubeconfig of the test's namespace."""
-    return partial(penstock_as, penstock_namespace.kubeconfig)
+    return partial(penstock, kubeconfig=penstock_namespace.kubeconfig)

@@ -1,13 +1,12 @@
-"""What is made for queue groups, as requests to a real API server: two managers that never say the same thing."""
+"""Objects that are made for queue groups, in a real API server: who owns which field."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from kubernetes.aio.client import ApiClient
 
 from penstock_operator.plan.fleet.pods import COST_ANNOTATION
-from penstock_operator.storage.access import find_access
 from penstock_operator.storage.children import DEPLOYMENTS, PODS, Children, is_scaled_apart
 from penstock_operator.storage.errors import RefusedError
 from tests.testbed.kubernetes.access import Namespace
@@ -16,10 +15,8 @@ LABELS = {"app": "etl"}
 
 
 @pytest.fixture
-async def children(namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Children]:
-    monkeypatch.setenv("KUBECONFIG", str(namespace.kubeconfig))
-    async with ApiClient(await find_access()) as client:
-        yield Children(client)
+def children(client: ApiClient) -> Children:
+    return Children(client)
 
 
 def manifest(namespace: Namespace, image: str = "example/etl", **pod: object) -> Mapping[str, Any]:
@@ -32,45 +29,44 @@ def manifest(namespace: Namespace, image: str = "example/etl", **pod: object) ->
     }
 
 
-async def test_the_number_of_replicas_stays_whatever_is_applied(children: Children, namespace: Namespace) -> None:
+async def test_applying_a_deployment_keeps_its_number_of_replicas(children: Children, namespace: Namespace) -> None:
     made = await children.apply(manifest(namespace), replicas=0)
     assert not is_scaled_apart(made)
     made = await children.scale(made, 0)
     assert is_scaled_apart(made)
     made = await children.apply(manifest(namespace, image="example/other"))
-    assert (made["spec"]["replicas"], made["spec"]["template"]["spec"]["containers"][0]["image"]) == (
-        0,
-        "example/other",
-    )
+    [container] = made["spec"]["template"]["spec"]["containers"]
+    assert (made["spec"]["replicas"], container["image"]) == (0, "example/other")
     made = await children.scale(made, 3)
     made = await children.apply(manifest(namespace))
     assert made["spec"]["replicas"] == 3
 
 
-async def test_what_is_applied_no_more_goes_and_what_others_have_added_stays(
+async def test_applying_removes_former_fields_and_keeps_those_of_others(
     children: Children, namespace: Namespace
 ) -> None:
     made = await children.apply(manifest(namespace, nodeSelector={"disk": "fast"}), replicas=0)
     await children.scale(made, 0)
-    namespace.kubectl("annotate", "deployment/etl", "note=mine")
+    namespace.client.annotate("deployment/etl", {"note": "mine"})
     made = await children.apply(manifest(namespace))
     assert "nodeSelector" not in made["spec"]["template"]["spec"]
     assert made["metadata"]["annotations"]["note"] == "mine"
 
 
-async def test_a_deployment_that_was_made_anew_is_not_scaled_as_the_one_before(
-    children: Children, namespace: Namespace
-) -> None:
+async def test_a_deployment_that_was_deleted_is_not_scaled(children: Children, namespace: Namespace) -> None:
     before = await children.apply(manifest(namespace), replicas=0)
-    namespace.kubectl("delete", "deployment/etl")
+    namespace.client.delete("deployment/etl")
     with pytest.raises(RefusedError) as refused:
         await children.scale(before, 2)
     assert refused.value.code == 409
     assert await children.read(DEPLOYMENTS, namespace.name, "etl") is None
 
 
-async def test_a_pod_is_marked_and_one_that_has_gone_needs_no_mark(children: Children, namespace: Namespace) -> None:
-    namespace.kubectl("run", "worker", "--image=example/etl")
+async def test_a_pod_gets_its_deletion_cost_and_a_missing_pod_is_ignored(
+    children: Children, namespace: Namespace
+) -> None:
+    spec = {"containers": [{"name": "worker", "image": "example/etl"}]}
+    namespace.client.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "worker"}, "spec": spec})
     await children.mark(namespace.name, "worker", -100)
     marked = await children.read(PODS, namespace.name, "worker")
     assert marked is not None
