@@ -1,20 +1,18 @@
-"""The chart as Helm renders it: objects, and what Helm says to values that it refuses.
-
-Knows Helm's command line. Does not know what is in the chart.
-"""
+"""The chart as Helm renders it: objects, and Helm's complaints about values."""
 
 import subprocess
-from typing import Any
+from functools import cache
 
 import yaml
 
 from tests.testbed import binaries
 from tests.testbed.kubernetes.access import Access
+from tests.testbed.kubernetes.client import Object as Object  # noqa: PLC0414 - for tests of the chart
 from tests.testbed.run import ROOT
 
 CHART = ROOT / "charts" / "penstock"
 HOOK = "helm.sh/hook"
-Object = dict[str, Any]
+DIGEST = f"sha256:{'0' * 64}"
 
 
 def helm(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -23,22 +21,27 @@ def helm(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
 
 
 def render(*arguments: str, namespace: str = "default", text: str = "") -> list[Object]:
-    """Return what a release called `release` consists of; with `--values=-`, the text says its values."""
+    """Return the objects of a release called `release`; `--values=-` reads its values from the text."""
     return [
         found for found in render_all(*arguments, namespace=namespace, text=text) if HOOK not in _annotations(found)
     ]
 
 
 def render_test(*arguments: str, namespace: str = "default") -> list[Object]:
-    """Return what `helm test` makes."""
+    """Return the objects that `helm test` creates."""
     return [found for found in render_all(*arguments, namespace=namespace) if _annotations(found).get(HOOK) == "test"]
 
 
 def render_all(*arguments: str, namespace: str = "default", text: str = "") -> list[Object]:
-    """Return a release and its test together."""
+    """Return the objects of a release and of its test."""
+    return [found for found in yaml.load_all(_template(namespace, arguments, text), Loader=yaml.CSafeLoader) if found]
+
+
+@cache
+def _template(namespace: str, arguments: tuple[str, ...], text: str) -> str:
     outcome = helm("template", "release", str(CHART), "--namespace", namespace, *arguments, text=text)
     assert outcome.returncode == 0, outcome.stderr
-    return [found for found in yaml.safe_load_all(outcome.stdout) if found]
+    return outcome.stdout
 
 
 def _annotations(found: Object) -> Object:
@@ -57,5 +60,5 @@ def container(objects: list[Object]) -> Object:
     return found
 
 
-def apply(plane: Access, objects: list[Object], *arguments: str) -> None:
-    plane.kubectl("apply", "--server-side", *arguments, "--filename=-", stdin=yaml.safe_dump_all(objects))
+def apply(plane: Access, objects: list[Object], *, dry_run: bool = False) -> None:
+    plane.client.apply(*objects, dry_run=dry_run)

@@ -1,4 +1,4 @@
-"""Whom the chart lets do what: people by the cluster's own roles, and the operator's pods on the network."""
+"""What the chart allows: people by the cluster's own roles, and the operator's pods on the network."""
 
 from functools import partial
 from pathlib import Path
@@ -10,12 +10,13 @@ from penstock_operator.resources import KINDS
 from tests.operator.chart.rendering import Object, apply, container, of_kind, render, render_test
 from tests.testbed.kubernetes.access import Namespace
 
+pytestmark = pytest.mark.full
 OF_THE_TEST = {"app.kubernetes.io/name": "penstock-test", "app.kubernetes.io/instance": "release"}
 LABEL = "rbac.authorization.k8s.io/aggregate-to-"
 
 
 def aggregated(objects: list[Object]) -> dict[str, Object]:
-    """Return the roles that the cluster's own take up, by the names of those."""
+    """Return the roles that are aggregated to the cluster's own, by the names of those."""
     return {
         label.removeprefix(LABEL): role
         for role in of_kind(objects, "ClusterRole")
@@ -25,8 +26,8 @@ def aggregated(objects: list[Object]) -> dict[str, Object]:
 
 
 def account_with(namespace: Namespace, role: Object) -> Path:
-    """Make an account that has a role in the namespace, and return the kubeconfig that it has."""
-    metadata = {"name": "somebody", "namespace": namespace.name}
+    """Create a service account with a role in the namespace, and return its kubeconfig."""
+    metadata = {"name": "person", "namespace": namespace.name}
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role["metadata"]["name"]}
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -37,13 +38,11 @@ def account_with(namespace: Namespace, role: Object) -> Path:
     }
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
     apply(namespace.cluster, [role, account, binding])
-    return namespace.cluster.kubeconfig_for_service_account(namespace.name, "somebody")
+    return namespace.cluster.kubeconfig_for_service_account(namespace.name, "person")
 
 
 @pytest.mark.parametrize(("name", "writes"), [("view", False), ("edit", True), ("admin", True)])
-def test_who_may_view_or_edit_a_namespace_may_view_or_edit_what_is_declared_in_it(
-    penstock_namespace: Namespace, name: str, *, writes: bool
-) -> None:
+def test_the_clusters_own_roles_include_our_kinds(penstock_namespace: Namespace, name: str, *, writes: bool) -> None:
     namespace = penstock_namespace
     role = aggregated(render(namespace=namespace.name))[name]
     account, plane = account_with(namespace, role), namespace.cluster
@@ -54,15 +53,16 @@ def test_who_may_view_or_edit_a_namespace_may_view_or_edit_what_is_declared_in_i
     assert not may("patch", "streams/status.penstock.dev", namespace.name), "the operator's"
     assert may("get", "queuegroups/scale.penstock.dev", namespace.name)
     assert may("patch", "queuegroups/scale.penstock.dev", namespace.name) is writes
-    plane.kubectl("delete", f"clusterrole/{role['metadata']['name']}")
+    plane.client.delete(f"clusterrole/{role['metadata']['name']}")
 
 
-def test_nobody_gets_rights_by_the_clusters_own_roles_if_that_is_not_wanted() -> None:
+def test_aggregated_roles_and_the_network_policy_are_optional() -> None:
     assert set(aggregated(render())) == {"view", "edit", "admin"}
     assert aggregated(render("--set=aggregatedRoles.create=false")) == {}
+    assert of_kind(render(), "NetworkPolicy") == []
 
 
-def test_the_network_policy_lets_through_probes_names_the_api_server_and_nats(namespace: Namespace) -> None:
+def test_the_network_policy_allows_probes_dns_the_api_server_and_nats(namespace: Namespace) -> None:
     values = ("--set=networkPolicy.enabled=true", '--set-json=networkPolicy.nats=[{"podSelector":{}}]')
     objects = render(*values, namespace=namespace.name)
     [policy] = of_kind(objects, "NetworkPolicy")
@@ -84,11 +84,7 @@ def test_the_network_policy_lets_through_probes_names_the_api_server_and_nats(na
     [deployment] = of_kind(objects, "Deployment")
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     assert spec["podSelector"]["matchLabels"].items() <= labels.items()
-    apply(namespace.cluster, [policy], "--dry-run=server", "--validate=strict")
-
-
-def test_there_is_no_network_policy_unless_it_is_asked_for() -> None:
-    assert of_kind(render(), "NetworkPolicy") == []
+    apply(namespace.cluster, [policy], dry_run=True)
 
 
 def test_extra_manifests_are_objects_or_templates() -> None:
@@ -99,7 +95,7 @@ def test_extra_manifests_are_objects_or_templates() -> None:
     assert [each["metadata"]["name"] for each in found] == ["release-penstock-text", "release-object"]
 
 
-def test_labels_for_everything_are_on_everything_and_take_no_place_of_ours() -> None:
+def test_common_labels_are_on_all_objects_and_do_not_replace_ours() -> None:
     values = {"commonLabels": {"team": "data", "app.kubernetes.io/name": "other"}}
     objects = render("--set=metrics.service.enabled=true", "--values=-", text=yaml.safe_dump(values))
     assert {each["metadata"]["labels"].get("team") for each in objects} == {"data"}

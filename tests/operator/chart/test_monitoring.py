@@ -1,4 +1,4 @@
-"""What the chart brings for Prometheus and Grafana: it finds what is served, asks for what there is, and says when."""
+"""The chart's monitors, alerts and dashboard: they fit the metrics that are served, and Prometheus accepts them."""
 
 import json
 import re
@@ -18,11 +18,12 @@ from tests.operator.served import by_operator, by_worker, labels_of
 from tests.testbed import binaries
 from tests.testbed.kubernetes.access import Namespace
 
+pytestmark = pytest.mark.full  # Helm and promtool
 CASES = yaml.safe_load((Path(__file__).parent / "alerts.yaml").read_text())
 GRAFANAS = {"$namespace": ".*", "$__rate_interval": "5m", "$__range": "1h"}
-"""What Grafana puts in the place of its variables."""
+"""Values for Grafana's variables."""
 OF_TARGETS = {"namespace", "pod"}
-"""Labels that whoever scrapes puts on everything."""
+"""Labels that scraping adds to every series."""
 
 
 def rules() -> list[Object]:
@@ -37,7 +38,7 @@ def board() -> Any:  # noqa: ANN401 - Grafana's JSON
 
 
 def queries() -> Iterator[tuple[str, str]]:
-    """Go over the dashboard's queries, with their legends, as Prometheus is asked them."""
+    """Yield the legends and queries of the dashboard, with variables replaced."""
     for target in (target for panel in board()["panels"] for target in panel.get("targets", [])):
         expression = target["expr"]
         for variable, value in GRAFANAS.items():
@@ -46,7 +47,7 @@ def queries() -> Iterator[tuple[str, str]]:
 
 
 def served() -> dict[str, set[str]]:
-    """Return the labels of every series that a program of ours serves."""
+    """Return the labels of every series that our programs serve."""
     found = {}
     for name, family in (by_operator(Leadership.alone()) | by_worker()).items():
         found[f"{name}_bucket" if family.type == "histogram" else name] = labels_of(family)
@@ -61,22 +62,22 @@ def promtool(tmp_path: Path, *arguments: str, **files: object) -> None:
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
 
 
-def test_nothing_of_prometheus_is_rendered_unless_it_is_asked_for() -> None:
+def test_monitoring_is_optional() -> None:
     kinds = {found["kind"] for found in render()}
     assert not kinds & {"Service", "ServiceMonitor", "PodMonitor", "PrometheusRule", "ConfigMap"}
 
 
-def test_the_service_reaches_the_port_of_the_metrics(namespace: Namespace) -> None:
+def test_the_service_monitor_finds_the_metrics_of_the_service(namespace: Namespace) -> None:
     objects = render("--set=metrics.serviceMonitor.enabled=true", namespace=namespace.name)
     [service], [monitor] = of_kind(objects, "Service"), of_kind(objects, "ServiceMonitor")
     assert service["spec"]["ports"][0]["targetPort"] in {port["name"] for port in container(objects)["ports"]}
     assert service["spec"]["ports"][0]["name"] == monitor["spec"]["endpoints"][0]["port"]
     assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
-    apply(namespace.cluster, [service], "--dry-run=server", "--validate=strict")
+    apply(namespace.cluster, [service], dry_run=True)
 
 
-def test_a_series_keeps_the_namespace_that_it_tells_of() -> None:
-    """Else Prometheus would put the operator's own in its place."""
+def test_series_keep_their_namespace_label() -> None:
+    """Otherwise Prometheus would replace it with the operator's own namespace."""
     values = ("--set=metrics.podMonitor.enabled=true", "--set=metrics.podMonitor.labels.release=prometheus")
     [monitor] = of_kind(render(*values), "PodMonitor")
     assert monitor["metadata"]["labels"]["release"] == "prometheus"
@@ -84,49 +85,48 @@ def test_a_series_keeps_the_namespace_that_it_tells_of() -> None:
     assert monitor["spec"]["podMetricsEndpoints"] == [endpoint]
 
 
-@pytest.mark.parametrize(
-    ("values", "where"), [((), {"any": True}), (("--set=namespaces={orders}",), {"matchNames": ["orders"]})]
-)
-def test_workers_are_scraped_where_they_are_made(values: tuple[str, ...], where: Object) -> None:
-    [monitor] = of_kind(render("--set=metrics.workerPodMonitor.enabled=true", *values), "PodMonitor")
-    template = made(group()).deployment["spec"]["template"]
-    assert monitor["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
-    ports = {port["name"] for each in template["spec"]["initContainers"] for port in each["ports"]}
-    assert {endpoint["port"] for endpoint in monitor["spec"]["podMetricsEndpoints"]} <= ports
-    assert monitor["spec"]["namespaceSelector"] == where
+def test_workers_are_scraped_in_the_namespaces_of_the_operator() -> None:
+    for values, where in (((), {"any": True}), (("--set=namespaces={orders}",), {"matchNames": ["orders"]})):
+        [monitor] = of_kind(render("--set=metrics.workerPodMonitor.enabled=true", *values), "PodMonitor")
+        template = made(group()).deployment["spec"]["template"]
+        assert monitor["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+        ports = {port["name"] for each in template["spec"]["initContainers"] for port in each["ports"]}
+        assert {endpoint["port"] for endpoint in monitor["spec"]["podMetricsEndpoints"]} <= ports
+        assert monitor["spec"]["namespaceSelector"] == where
 
 
-@pytest.mark.parametrize("place", ["alerts", "dashboard"])
-def test_only_metrics_are_asked_for_that_there_are_by_labels_that_they_have(place: str) -> None:
-    expressions = [rule["expr"] for rule in rules()] if place == "alerts" else [query for _, query in queries()]
-    known, asked = served(), set()
-    for expression in expressions:
-        names = set(re.findall(r"penstock_\w+", expression))
-        assert names <= known.keys(), expression
-        labels = {label for name in names for label in known[name]} | OF_TARGETS | {"le"}
-        grouped = [
-            word.strip() for part in re.findall(r"(?:by|on) \(([^)]*)\)", expression) for word in part.split(",")
-        ]
-        chosen = re.findall(r"(\w+)(?:=|!=|=~|!~)\"", expression)
-        assert {*grouped, *chosen} <= labels, expression
-        asked |= names
-    assert len(asked) > 8, "else nothing was found"
+def test_alerts_and_dashboard_use_only_metrics_and_labels_that_exist(subtests: pytest.Subtests) -> None:
+    known = served()
+    places = {"alerts": [rule["expr"] for rule in rules()], "dashboard": [query for _, query in queries()]}
+    for place, expressions in places.items():
+        with subtests.test(place):
+            asked: set[str] = set()
+            for expression in expressions:
+                names = set(re.findall(r"penstock_\w+", expression))
+                assert names <= known.keys(), expression
+                labels = {label for name in names for label in known[name]} | OF_TARGETS | {"le"}
+                parts = re.findall(r"(?:by|on) \(([^)]*)\)", expression)
+                grouped = [word.strip() for part in parts for word in part.split(",")]
+                chosen = re.findall(r"(\w+)(?:=|!=|=~|!~)\"", expression)
+                assert {*grouped, *chosen} <= labels, expression
+                asked |= names
+            assert len(asked) > 8, "too few metrics are used"
 
 
-def test_legends_name_labels_that_the_query_leaves() -> None:
+def test_legends_use_only_labels_of_their_query() -> None:
     for legend, expression in queries():
         grouped = re.search(r"by \(([^)]*)\)", expression)
         left = {word.strip() for word in grouped[1].split(",")} if grouped else OF_TARGETS
         assert set(re.findall(r"{{(\w+)}}", legend)) <= left, legend
 
 
-def test_prometheus_understands_all_queries_of_the_dashboard(tmp_path: Path) -> None:
+def test_prometheus_accepts_all_queries_of_the_dashboard(tmp_path: Path) -> None:
     recorded = [{"record": f"query:{number}", "expr": query} for number, (_, query) in enumerate(queries())]
     groups = {"groups": [{"name": "dashboard", "rules": recorded}]}
     promtool(tmp_path, "check", "rules", "--lint=none", "queries.yaml", queries=groups)
 
 
-def test_no_panel_lies_over_another() -> None:
+def test_panels_do_not_overlap() -> None:
     panels = board()["panels"]
     assert max(Counter(panel["id"] for panel in panels).values()) == 1
     taken: Counter[tuple[int, int]] = Counter()
@@ -137,30 +137,30 @@ def test_no_panel_lies_over_another() -> None:
     assert max(x for x, _ in taken) < 24
 
 
-def test_grafanas_sidecar_finds_the_dashboard(namespace: Namespace) -> None:
+def test_the_dashboard_has_the_label_of_grafanas_sidecar(namespace: Namespace) -> None:
     values = ("--set=metrics.dashboard.enabled=true", "--set=metrics.dashboard.annotations.grafana_folder=Data")
     [found] = of_kind(render(*values, namespace=namespace.name), "ConfigMap")
     assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
     assert found["metadata"]["annotations"] == {"grafana_folder": "Data"}
-    apply(namespace.cluster, [found], "--dry-run=server", "--validate=strict")
+    apply(namespace.cluster, [found], dry_run=True)
 
 
-def test_alerts_fire_when_they_should_and_only_then(tmp_path: Path) -> None:
-    """Promtool runs them over made-up series; it wants annotations word by word, which are judged elsewhere."""
+def test_alerts_fire_in_the_cases_of_alerts_yaml_and_only_then(tmp_path: Path) -> None:
+    """Promtool runs them over given series, without annotations, which it would compare word by word."""
     bare = [{key: value for key, value in rule.items() if key != "annotations"} for rule in rules()]
     groups = {"groups": [{"name": "penstock", "rules": bare}]}
     cases = {**CASES, "rule_files": ["rules.yaml"]}
     promtool(tmp_path, "test", "rules", "cases.yaml", rules=groups, cases=cases)
 
 
-def test_each_alert_is_seen_to_fire_and_to_be_silent() -> None:
-    told = [
+def test_each_alert_has_a_case_that_fires_and_one_that_does_not() -> None:
+    cases = [
         (case["alertname"], bool(case.get("exp_alerts"))) for test in CASES["tests"] for case in test["alert_rule_test"]
     ]
-    assert set(told) == {(rule["alert"], fires) for rule in rules() for fires in (True, False)}
+    assert set(cases) == {(rule["alert"], fires) for rule in rules() for fires in (True, False)}
 
 
-def test_each_alert_says_what_is_the_case_and_what_to_do(tmp_path: Path) -> None:
+def test_each_alert_has_a_severity_a_summary_and_an_action(tmp_path: Path) -> None:
     found = rules()
     for rule in found:
         assert set(rule["annotations"]) == {"summary", "action"}

@@ -1,4 +1,4 @@
-"""What Helm says when the chart is installed: the next commands, which are true."""
+"""The notes that Helm prints when the chart is installed."""
 
 import re
 
@@ -7,6 +7,8 @@ import pytest
 from tests.operator.chart.rendering import CHART, helm
 from tests.testbed.run import ROOT
 
+pytestmark = pytest.mark.full
+
 
 def notes(*values: str) -> str:
     outcome = helm("install", "release", str(CHART), "--dry-run=client", "--namespace=penstock", *values)
@@ -14,7 +16,7 @@ def notes(*values: str) -> str:
     return outcome.stdout.partition("\nNOTES:\n")[2]
 
 
-def test_they_tell_how_to_see_that_it_works_and_what_to_do_next() -> None:
+def test_the_notes_name_commands_and_files_that_exist() -> None:
     commands = [line.strip() for line in notes().splitlines() if line.startswith("  ")]
     assert commands[:2] == [
         "kubectl --namespace penstock rollout status deployment/release-penstock",
@@ -26,19 +28,19 @@ def test_they_tell_how_to_see_that_it_works_and_what_to_do_next() -> None:
     assert all((ROOT / file).exists() for file in files)
 
 
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        ("--set=namespaces={orders,bills}", "It serves orders, bills."),
-        ("--set=namespaces={orders,bills}", "kubectl --namespace orders apply"),
-        ("--set=crds.install=false", "penstock crds | kubectl apply --server-side -f -"),
-        ("--set=replicas=0", "It is paused"),
-    ],
-)
-def test_they_tell_what_follows_from_values(values: str, sentence: str) -> None:
-    assert sentence in notes(values)
-    assert sentence not in notes()
+SENTENCES = {
+    "It serves orders, bills.": "--set=namespaces={orders,bills}",
+    "kubectl --namespace orders apply": "--set=namespaces={orders,bills}",
+    "penstock crds | kubectl apply --server-side -f -": "--set=crds.install=false",
+    "It is paused": "--set=replicas=0",
+}
 
 
-def test_a_test_that_is_not_there_is_not_told_of() -> None:
+def test_the_notes_depend_on_values(subtests: pytest.Subtests) -> None:
+    usual = notes()
+    for sentence, values in SENTENCES.items():
+        with subtests.test(sentence):
+            assert sentence in notes(values)
+            assert sentence not in usual
+    assert "helm test" in usual
     assert "helm test" not in notes("--set=tests.enabled=false")

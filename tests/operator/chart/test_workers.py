@@ -1,18 +1,20 @@
-"""What the chart tells the operator of the workers that it is to make, in options that the program knows."""
+"""What the chart sets for the workers: options that the operator has."""
 
 import re
-import subprocess
 
-from tests.operator.chart.rendering import container, render
-from tests.operator.running import PENSTOCK
+import pytest
+
+from tests.operator.chart.rendering import DIGEST, container, render
+from tests.operator.cli.commands import penstock
 from tests.testbed.run import ROOT
 
+pytestmark = pytest.mark.full
 VERSION = (ROOT / "VERSION").read_text().strip()
 PULLED = '--set-json=worker.image.pullSecrets=[{"name":"one"},{"name":"two"}]'
 
 
 def options(*values: str) -> dict[str, list[str]]:
-    """Return what the operator is told, by the names of its options."""
+    """Return the operator's arguments by the names of its options."""
     found: dict[str, list[str]] = {}
     for argument in container(render(*values))["args"]:
         name, _, value = argument.partition("=")
@@ -20,22 +22,20 @@ def options(*values: str) -> dict[str, list[str]]:
     return found
 
 
-def test_workers_have_the_image_of_the_operators_version_and_may_do_least() -> None:
-    told = options()
-    assert told["--worker-image"] == [f"penstock/worker:{VERSION}"]
-    assert told["--worker-pull-policy"] == ["IfNotPresent"]
-    assert told["--pod-security"] == ["restricted"]
-    assert "--worker-pull-secret" not in told
+def test_workers_have_the_image_of_the_operators_version_and_a_restricted_pod() -> None:
+    found = options()
+    assert found["--worker-image"] == [f"penstock/worker:{VERSION}"]
+    assert found["--worker-pull-policy"] == ["IfNotPresent"]
+    assert found["--pod-security"] == ["restricted"]
+    assert "--worker-pull-secret" not in found
 
 
-def test_workers_may_have_another_image_with_other_secrets_to_pull_it_by() -> None:
-    digest = f"sha256:{'0' * 64}"
-    told = options("--set=worker.image.repository=mirror.test/worker", f"--set=worker.image.digest={digest}", PULLED)
-    assert told["--worker-image"] == [f"mirror.test/worker@{digest}"]
-    assert told["--worker-pull-secret"] == ["one", "two"]
+def test_workers_may_have_another_image_and_pull_secrets() -> None:
+    found = options("--set=worker.image.repository=mirror.test/worker", f"--set=worker.image.digest={DIGEST}", PULLED)
+    assert found["--worker-image"] == [f"mirror.test/worker@{DIGEST}"]
+    assert found["--worker-pull-secret"] == ["one", "two"]
 
 
-def test_the_program_knows_all_that_it_is_told() -> None:
-    shown = subprocess.run([PENSTOCK, "operator", "--help"], capture_output=True, text=True, check=True).stdout
-    known = set(re.findall(r"--[a-z][a-z-]+", shown))
+def test_the_operator_has_all_options_that_the_chart_sets() -> None:
+    known = set(re.findall(r"--[a-z][a-z-]+", penstock("operator", "--help").stdout))
     assert options(PULLED, "--set=namespaces={orders}").keys() <= known
