@@ -1,4 +1,4 @@
-"""The chart's annotations for Artifact Hub: complete, in its format, and true.
+"""Chart.yaml: its version, and its annotations for Artifact Hub: complete, in its format, and true.
 
 `ah lint` checks only the format, and is a build of two thousand Go packages. Its few rules are in
 docs/helm_annotations.md of artifacthub/hub.
@@ -14,6 +14,7 @@ from penstock_operator.constants import VERSION
 from penstock_operator.resources import KINDS
 from tests.operator.chart.rendering import CHART, apply, container, helm, render
 from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.run import ROOT
 
 METADATA = yaml.safe_load((CHART / "Chart.yaml").read_text())
 PREFIX = "artifacthub.io/"
@@ -38,6 +39,11 @@ def listed(name: str) -> list[Any]:
     assert isinstance(found, list)
     assert found
     return found
+
+
+def test_the_chart_has_the_version_of_the_repository() -> None:
+    version = (ROOT / "VERSION").read_text().strip()
+    assert (METADATA["version"], METADATA["appVersion"]) == (version, version)
 
 
 def test_all_annotations_are_there_with_known_values() -> None:

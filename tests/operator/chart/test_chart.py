@@ -1,28 +1,25 @@
-"""What charts/penstock renders, and whether the API server accepts it."""
+"""What charts/penstock renders and prints, and whether the API server and the operator accept it."""
+
+import re
 
 import pytest
-import yaml
 
 from penstock_operator.resources import KINDS
 from tests.operator.chart.rendering import CHART, DIGEST, apply, container, helm, of_kind, render
+from tests.operator.cli.commands import penstock
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.run import ROOT
 
+pytestmark = pytest.mark.full
 VERSION = (ROOT / "VERSION").read_text().strip()
+PULLED = '--set-json=worker.image.pullSecrets=[{"name":"one"},{"name":"two"}]'
 
 
-@pytest.mark.full
 def test_helm_lint_finds_nothing() -> None:
     outcome = helm("lint", "--strict", str(CHART))
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
 
 
-def test_the_chart_has_the_version_of_the_repository() -> None:
-    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    assert (chart["version"], chart["appVersion"]) == (VERSION, VERSION)
-
-
-@pytest.mark.full
 def test_the_api_server_accepts_the_chart(penstock_namespace: Namespace) -> None:
     name = penstock_namespace.name
     for values in ([], [f"--set=namespaces={{{name}}}"]):
@@ -31,7 +28,6 @@ def test_the_api_server_accepts_the_chart(penstock_namespace: Namespace) -> None
         apply(penstock_namespace.cluster, objects, dry_run=True)
 
 
-@pytest.mark.full
 def test_the_pod_meets_the_restricted_standard(namespace: Namespace) -> None:
     namespace.client.label(f"namespace/{namespace.name}", {"pod-security.kubernetes.io/enforce": "restricted"})
     [deployment] = of_kind(render(), "Deployment")
@@ -42,14 +38,12 @@ def test_the_pod_meets_the_restricted_standard(namespace: Namespace) -> None:
     assert template["spec"]["containers"][0]["securityContext"]["readOnlyRootFilesystem"] is True
 
 
-@pytest.mark.full
 def test_definitions_stay_when_the_chart_is_uninstalled() -> None:
     crds = of_kind(render(), "CustomResourceDefinition")
     assert [crd["metadata"]["annotations"]["helm.sh/resource-policy"] for crd in crds] == ["keep"] * len(KINDS)
     assert of_kind(render("--set=crds.install=false"), "CustomResourceDefinition") == []
 
 
-@pytest.mark.full
 def test_admission_policies_come_with_the_definitions_on_servers_that_have_them() -> None:
     kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
     objects = render()
@@ -59,7 +53,6 @@ def test_admission_policies_come_with_the_definitions_on_servers_that_have_them(
         assert [of_kind(render(values), kind) for kind in kinds] == [[], []]
 
 
-@pytest.mark.full
 def test_two_replicas_are_spread_and_have_a_disruption_budget() -> None:
     objects = render()
     [deployment], [budget] = of_kind(objects, "Deployment"), of_kind(objects, "PodDisruptionBudget")
@@ -74,7 +67,6 @@ def test_two_replicas_are_spread_and_have_a_disruption_budget() -> None:
     assert "topologySpreadConstraints" not in alone["spec"]["template"]["spec"]
 
 
-@pytest.mark.full
 def test_all_replicas_use_the_lease_that_their_role_names() -> None:
     objects = render("--set=lease.durationSeconds=30", namespace="messages")
     [deployment] = of_kind(objects, "Deployment")
@@ -85,7 +77,6 @@ def test_all_replicas_use_the_lease_that_their_role_names() -> None:
     assert [rule.get("resourceNames") for rule in role["rules"]] == [None, ["release-penstock"]]
 
 
-@pytest.mark.full
 def test_the_image_has_the_charts_version_unless_values_set_another() -> None:
     def image(*values: str) -> str:
         return str(container(render(*values))["image"])
@@ -93,3 +84,67 @@ def test_the_image_has_the_charts_version_unless_values_set_another() -> None:
     assert image() == f"penstock/operator:{VERSION}"
     assert image("--set=image.repository=mirror.test/penstock", "--set-string=image.tag=1") == "mirror.test/penstock:1"
     assert image("--set-string=image.tag=1", f"--set=image.digest={DIGEST}") == f"penstock/operator@{DIGEST}"
+
+
+def options(*values: str) -> dict[str, list[str]]:
+    """Return the operator's arguments by the names of its options."""
+    found: dict[str, list[str]] = {}
+    for argument in container(render(*values))["args"]:
+        name, _, value = argument.partition("=")
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def test_workers_have_the_image_of_the_operators_version_and_a_restricted_pod() -> None:
+    found = options()
+    assert found["--worker-image"] == [f"penstock/worker:{VERSION}"]
+    assert found["--worker-pull-policy"] == ["IfNotPresent"]
+    assert found["--pod-security"] == ["restricted"]
+    assert "--worker-pull-secret" not in found
+
+
+def test_workers_may_have_another_image_and_pull_secrets() -> None:
+    found = options("--set=worker.image.repository=mirror.test/worker", f"--set=worker.image.digest={DIGEST}", PULLED)
+    assert found["--worker-image"] == [f"mirror.test/worker@{DIGEST}"]
+    assert found["--worker-pull-secret"] == ["one", "two"]
+
+
+def test_the_operator_has_all_options_that_the_chart_sets() -> None:
+    known = set(re.findall(r"--[a-z][a-z-]+", penstock("operator", "--help").stdout))
+    assert options(PULLED, "--set=namespaces={orders}").keys() <= known
+
+
+def notes(*values: str) -> str:
+    outcome = helm("install", "release", str(CHART), "--dry-run=client", "--namespace=penstock", *values)
+    assert outcome.returncode == 0, outcome.stderr
+    return outcome.stdout.partition("\nNOTES:\n")[2]
+
+
+def test_the_notes_name_commands_and_files_that_exist() -> None:
+    commands = [line.strip() for line in notes().splitlines() if line.startswith("  ")]
+    assert commands[:2] == [
+        "kubectl --namespace penstock rollout status deployment/release-penstock",
+        "helm test release --namespace penstock --logs",
+    ]
+    assert all(command.startswith("kubectl --namespace default ") for command in commands[3:])
+    files = re.findall(r"examples/[\w/.]+", " ".join(commands))
+    assert len(files) == 3
+    assert all((ROOT / file).exists() for file in files)
+
+
+SENTENCES = {
+    "It serves orders, bills.": "--set=namespaces={orders,bills}",
+    "kubectl --namespace orders apply": "--set=namespaces={orders,bills}",
+    "penstock crds | kubectl apply --server-side -f -": "--set=crds.install=false",
+    "It is paused": "--set=replicas=0",
+}
+
+
+def test_the_notes_depend_on_values(subtests: pytest.Subtests) -> None:
+    usual = notes()
+    for sentence, values in SENTENCES.items():
+        with subtests.test(sentence):
+            assert sentence in notes(values)
+            assert sentence not in usual
+    assert "helm test" in usual
+    assert "helm test" not in notes("--set=tests.enabled=false")

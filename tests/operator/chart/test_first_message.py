@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import nats
@@ -22,7 +22,7 @@ from penstock_operator.resources import KINDS
 from tests.operator.chart.rendering import CHART, Object, apply, of_kind, render_test
 from tests.operator.running import running_operator
 from tests.testbed import ports
-from tests.testbed.kubernetes.access import Access, Namespace
+from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.nats.server import NatsServer
 
@@ -35,41 +35,31 @@ def pod(objects: list[Object]) -> Object:
     return found
 
 
-def account_folder(plane: Access, objects: list[Object], folder: Path) -> Path:
-    """Create the service account, and the files that its pod would have."""
-    kinds = ("ServiceAccount", "Role", "RoleBinding")
-    apply(plane, [found for found in objects if found["kind"] in kinds])
+async def run_test(namespace: Namespace, folder: Path, *values: str) -> tuple[int, str]:
+    """Run the program of the test's pod as the chart's service account; return its exit code and output."""
+    plane, objects = namespace.cluster, render_test(*values, namespace=namespace.name)
+    apply(plane, [found for found in objects if found["kind"] in {"ServiceAccount", "Role", "RoleBinding"}])
     [account] = of_kind(objects, "ServiceAccount")
-    metadata = account["metadata"]
-    kubeconfig = plane.kubeconfig_for_service_account(metadata["namespace"], metadata["name"])
-    document = yaml.safe_load(kubeconfig.read_text())
+    document = yaml.safe_load(namespace.kubeconfig_for_service_account(account["metadata"]["name"]).read_text())
     (folder / "token").write_text(document["users"][0]["user"]["token"])
     authority = document["clusters"][0]["cluster"]["certificate-authority-data"]
     (folder / "ca.crt").write_bytes(base64.b64decode(authority))
-    return folder
-
-
-def environment(plane: Access, objects: list[Object], folder: Path) -> dict[str, str]:
-    """Return the environment that the test's pod would have."""
     [container] = pod(objects)["spec"]["containers"]
     declared = {variable["name"]: variable.get("value", "127.0.0.1") for variable in container["env"]}
     host, _, port = plane.url.removeprefix("https://").rpartition(":")
-    found = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
-    return {**os.environ, **declared, **found, "ACCOUNT": str(account_folder(plane, objects, folder))}
-
-
-async def run(variables: Mapping[str, str]) -> tuple[int, str]:
+    found = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "ACCOUNT": str(folder)}
+    variables = {**os.environ, **declared, **found}
     started = await asyncio.create_subprocess_exec(
         sys.executable, PROGRAM, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    said, _ = await started.communicate()
+    output, _ = await started.communicate()
     assert started.returncode is not None
-    return started.returncode, said.decode()
+    return started.returncode, output.decode()
 
 
 @contextlib.asynccontextmanager
-async def capitals(server: NatsServer, make: Callable[[bytes], bytes] = bytes.upper) -> AsyncIterator[None]:
-    """Answer words as the job would, while the block runs."""
+async def answering(server: NatsServer, make: Callable[[bytes], bytes]) -> AsyncIterator[None]:
+    """Answer words in place of the job, while the block runs."""
     async with await nats.connect(server.url) as connection:
 
         async def answer(word: Msg) -> None:
@@ -80,73 +70,57 @@ async def capitals(server: NatsServer, make: Callable[[bytes], bytes] = bytes.up
         yield
 
 
-@contextlib.contextmanager
-def operating(plane: Access, namespace: str) -> Iterator[None]:
-    with running_operator(plane.kubeconfig, f"--namespace={namespace}") as operator:
-        operator.wait_ready()
-        yield
-
-
-def left(plane: Access, namespace: str) -> list[Object]:
+def left(namespace: Namespace) -> list[Object]:
     """Return the objects of the test that still exist."""
-    client = Namespace(plane, namespace).client
     kinds = ("configmaps", *(kind.resource for kind in KINDS))
-    return list(client.list(*kinds, selector="app.kubernetes.io/part-of=penstock-test"))
+    return list(namespace.client.list(*kinds, selector="app.kubernetes.io/part-of=penstock-test"))
 
 
-async def test_a_word_comes_back_in_capitals_and_all_objects_are_deleted(
+async def test_only_a_word_in_capitals_passes_and_all_objects_are_deleted(
     penstock_namespace: Namespace, nats_server: NatsServer, tmp_path: Path
 ) -> None:
-    plane, name = penstock_namespace.cluster, penstock_namespace.name
-    objects = render_test(f"--set=tests.nats.url={nats_server.url}", namespace=name)
-    variables = environment(plane, objects, tmp_path)
-    with operating(plane, name):
-        async with capitals(nats_server):
-            code, said = await run(variables)
-        assert code == 0, said
-        assert "Spark has answered: PENSTOCK" in said
+    url = f"--set=tests.nats.url={nats_server.url}"
+    served = f"--namespace={penstock_namespace.name}"
+    with running_operator(penstock_namespace.cluster.kubeconfig, served) as operator:
+        operator.wait_ready()
+        async with answering(nats_server, bytes.upper):
+            code, output = await run_test(penstock_namespace, tmp_path, url)
+        assert code == 0, output
+        assert "Spark has answered: PENSTOCK" in output
         for kind in ("Connection", "Stream", "Consumer"):
-            assert re.search(f"{kind} penstock-test-.* is ready", said), said
-        assert left(plane, name) == []
-    async with await nats.connect(nats_server.url) as connection:
-        assert [each.config.name for each in await connection.jetstream().streams_info()] == []
-
-
-async def test_a_wrong_answer_fails(penstock_namespace: Namespace, nats_server: NatsServer, tmp_path: Path) -> None:
-    plane, name = penstock_namespace.cluster, penstock_namespace.name
-    objects = render_test(f"--set=tests.nats.url={nats_server.url}", namespace=name)
-    with operating(plane, name):
-        async with capitals(nats_server, bytes.title):
-            code, said = await run(environment(plane, objects, tmp_path))
-    assert code == 1
-    assert "The answer is not what the job makes of b'penstock': b'Penstock'" in said
+            assert re.search(f"{kind} penstock-test-.* is ready", output), output
+        assert left(penstock_namespace) == []
+        async with await nats.connect(nats_server.url) as connection:
+            assert [each.config.name for each in await connection.jetstream().streams_info()] == []
+        async with answering(nats_server, bytes.title):
+            code, output = await run_test(penstock_namespace, tmp_path, url)
+        assert code == 1
+        assert "The answer is not what the job makes of b'penstock': b'Penstock'" in output
 
 
 async def test_without_an_operator_it_fails_and_deletes_its_objects(
     penstock_namespace: Namespace, nats_server: NatsServer, tmp_path: Path
 ) -> None:
-    plane, name = penstock_namespace.cluster, penstock_namespace.name
     values = (f"--set=tests.nats.url={nats_server.url}", "--set=tests.timeoutSeconds=10")
-    code, said = await run(environment(plane, render_test(*values, namespace=name), tmp_path))
+    code, output = await run_test(penstock_namespace, tmp_path, *values)
     assert code == 1
-    assert "nobody has looked at it yet. Is the operator running, and does it serve this namespace?" in said
-    assert "FAILED: It took more than 10 s until Connection" in said
-    assert "All of it is taken away again." in said
-    assert left(plane, name) == []
+    assert "nobody has looked at it yet. Is the operator running, and does it serve this namespace?" in output
+    assert "FAILED: It took more than 10 s until Connection" in output
+    assert "All of it is taken away again." in output
+    assert left(penstock_namespace) == []
 
 
 async def test_an_unreachable_nats_server_is_named(penstock_namespace: Namespace, tmp_path: Path) -> None:
     url = f"nats://{ports.LOOPBACK}:{ports.free_port()}"
-    objects = render_test(f"--set=tests.nats.url={url}", namespace=penstock_namespace.name)
-    code, said = await run(environment(penstock_namespace.cluster, objects, tmp_path))
+    code, output = await run_test(penstock_namespace, tmp_path, f"--set=tests.nats.url={url}")
     assert code == 1
-    assert f"FAILED: The NATS server at {url} cannot be reached from this pod" in said
+    assert f"FAILED: The NATS server at {url} cannot be reached from this pod" in output
 
 
 async def test_missing_definitions_are_named(own_control_plane: ControlPlane, tmp_path: Path) -> None:
-    code, said = await run(environment(own_control_plane, render_test(), tmp_path))
+    code, output = await run_test(Namespace(own_control_plane, "default"), tmp_path)
     assert code == 1
-    assert "The cluster does not know" in said
+    assert "The cluster does not know" in output
 
 
 def test_its_objects_are_in_a_namespace_that_the_operator_serves(subtests: pytest.Subtests) -> None:

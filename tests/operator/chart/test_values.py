@@ -3,97 +3,19 @@
 import json
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.operator.chart.rendering import CHART, DIGEST, Object, helm, render_all
+from tests.operator.chart.rendering import CHART, Object, helm, render_all
 from tools.values import VALUES, rows
 
 DEFAULTS = yaml.safe_load(VALUES.read_text())
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
-ALL_ON = {
-    "networkPolicy.enabled": True,
-    "metrics.service.enabled": True,
-    "metrics.serviceMonitor.enabled": True,
-    "metrics.podMonitor.enabled": True,
-    "metrics.workerPodMonitor.enabled": True,
-    "metrics.alerts.enabled": True,
-    "metrics.dashboard.enabled": True,
-}
-SAMPLES: dict[str, Any] = {
-    "replicas": 3,
-    "lease.durationSeconds": 30,
-    "periodSeconds": 60,
-    "image.repository": "mirror.test/operator",
-    "image.tag": "1",
-    "image.digest": DIGEST,
-    "image.pullPolicy": "Always",
-    "image.pullSecrets": [{"name": "registry"}],
-    "worker.image.repository": "mirror.test/worker",
-    "worker.image.tag": "1",
-    "worker.image.digest": DIGEST,
-    "worker.image.pullPolicy": "Always",
-    "worker.image.pullSecrets": [{"name": "registry"}],
-    "worker.podSecurity": "baseline",
-    "namespaces": ["orders"],
-    "crds.install": False,
-    "serviceAccount.create": False,
-    "serviceAccount.name": "person",
-    "serviceAccount.annotations": {"example.com/role": "operator"},
-    "aggregatedRoles.create": False,
-    "logFormat": "text",
-    "resources.requests": {"cpu": "1"},
-    "resources.limits": {"memory": "1Gi"},
-    "podDisruptionBudget.enabled": False,
-    "podDisruptionBudget.maxUnavailable": 2,
-    "topologySpread.topologyKey": "topology.kubernetes.io/zone",
-    "topologySpread.whenUnsatisfiable": "DoNotSchedule",
-    "networkPolicy.enabled": False,
-    "networkPolicy.metricsFrom": [{"namespaceSelector": {}}],
-    "networkPolicy.apiServer": [{"ipBlock": {"cidr": "10.0.0.0/8"}}],
-    "networkPolicy.apiServerPorts": [7443],
-    "networkPolicy.nats": [{"podSelector": {}}],
-    "networkPolicy.natsPorts": [4223],
-    "networkPolicy.extraEgress": [{"ports": [{"port": 3128}]}],
-    "metrics.interval": "1m",
-    "metrics.service.enabled": False,
-    "metrics.service.annotations": {"prometheus.io/scrape": "true"},
-    "metrics.serviceMonitor.enabled": False,
-    "metrics.serviceMonitor.labels": {"release": "prometheus"},
-    "metrics.podMonitor.enabled": False,
-    "metrics.podMonitor.labels": {"release": "prometheus"},
-    "metrics.workerPodMonitor.enabled": False,
-    "metrics.workerPodMonitor.labels": {"release": "prometheus"},
-    "metrics.alerts.enabled": False,
-    "metrics.alerts.labels": {"release": "prometheus"},
-    "metrics.dashboard.enabled": False,
-    "metrics.dashboard.labels": {"grafana": "main"},
-    "metrics.dashboard.annotations": {"grafana_folder": "Data"},
-    "tests.enabled": False,
-    "tests.namespace": "orders",
-    "tests.timeoutSeconds": 60,
-    "tests.nats.url": "nats://nats.nats:4222",
-    "tests.nats.image.repository": "mirror.test/nats",
-    "tests.nats.image.tag": "1",
-    "tests.nats.image.digest": DIGEST,
-    "tests.nats.image.pullPolicy": "Always",
-    "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
-    "extraVolumes": [{"name": "authorities", "configMap": {"name": "authorities"}}],
-    "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/ssl/certs"}],
-    "podAnnotations": {"example.com/team": "data"},
-    "podLabels": {"team": "data"},
-    "nodeSelector": {"disk": "ssd"},
-    "tolerations": [{"key": "dedicated", "operator": "Exists"}],
-    "affinity": {"nodeAffinity": {}},
-    "priorityClassName": "system-cluster-critical",
-    "commonLabels": {"team": "data"},
-    "extraManifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-more"}}],
-    "nameOverride": "pipe",
-    "fullnameOverride": "pipe",
-}
-"""Each value, with one that isn't its default."""
+SAMPLES = yaml.safe_load((Path(__file__).parent / "samples.yaml").read_text())
+ALL_ON = {path: True for path in SAMPLES if path.startswith(("networkPolicy", "metrics")) and path.endswith("enabled")}
 NEEDS = {
     "serviceAccount.create": ["serviceAccount.name"],
     "podDisruptionBudget.maxUnavailable": ["replicas"],

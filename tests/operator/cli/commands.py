@@ -15,14 +15,11 @@ from click.testing import CliRunner, Result
 from penstock_jetstream import Connection, JetStream
 from penstock_operator.cli import main
 from penstock_operator.constants import API_VERSION
-from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.client import Object
 
 T = TypeVar("T")
 PENSTOCK = Path(sys.executable).parent / "penstock"
 Outcome = subprocess.CompletedProcess[str]
-Run = Callable[..., Result]
-RBAC = "rbac.authorization.k8s.io"
 
 
 def penstock(*arguments: str | Path, stdin: str = "", kubeconfig: Path | None = None) -> Result:
@@ -50,6 +47,7 @@ class Declared:
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
+        self.url = url
         self.write("Connection", "nats", servers=[url])
 
     def write(self, kind: str, its_name: str, /, **spec: Any) -> None:  # noqa: ANN401 - a manifest's
@@ -77,6 +75,10 @@ class Declared:
         """Run plan or apply, and return the change of each object."""
         return {each["name"]: each["change"] for each in self.data(command)["objects"]}
 
+    def ask(self, question: Callable[[JetStream], Awaitable[T]]) -> T:
+        """Read or change something on the server of the Connection without the command."""
+        return ask(self.url, question)
+
     def objects(self) -> Sequence[Object]:
         """Return all that is declared."""
         return [yaml.safe_load(path.read_text()) for path in sorted(self.folder.iterdir())]
@@ -96,33 +98,9 @@ def ask(url: str, question: Callable[[JetStream], Awaitable[T]]) -> T:
     return asyncio.run(asking())
 
 
+async def _names(jetstream: JetStream) -> set[str]:
+    return {name async for name in jetstream.streams.names()}
+
+
 def stream_names(url: str) -> set[str]:
-    async def names(jetstream: JetStream) -> set[str]:
-        return {name async for name in jetstream.streams.names()}
-
-    return ask(url, names)
-
-
-def set_status(
-    namespace: Namespace, what: str, *, ready: str = "True", reason: str = "InSync", **status: object
-) -> None:
-    """Write the status that the operator would write for the object as it is declared now."""
-    condition = {
-        "type": "Ready",
-        "status": ready,
-        "reason": reason,
-        "message": "Written by the test.",
-        "lastTransitionTime": "2026-01-31T12:00:00Z",
-        "observedGeneration": namespace.client.get(what)["metadata"]["generation"],
-    }
-    namespace.client.patch(what, {"status": {"conditions": [condition], **status}}, subresource="status")
-
-
-def allow(namespace: Namespace, name: str, rules: Sequence[Object], subject: Object) -> None:
-    """Create a role with these rules, and bind it."""
-    of_rbac = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": name}}
-    reference = {"apiGroup": RBAC, "kind": "Role", "name": name}
-    namespace.client.create(
-        {**of_rbac, "kind": "Role", "rules": rules},
-        {**of_rbac, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]},
-    )
+    return ask(url, _names)

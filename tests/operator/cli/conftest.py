@@ -1,11 +1,13 @@
-"""Fixtures for tests of commands: a NATS server, a folder of manifests, and commands against a cluster."""
+"""Fixtures for tests of commands: a NATS server, manifests, a queue group, and commands against a cluster."""
 
-from functools import partial
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.operator.cli.commands import Declared, Run, penstock
+from tests.operator.cli.cluster_scene import ClusterScene
+from tests.operator.cli.commands import Declared
+from tests.operator.cli.groups import RunningGroup, running_group
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.nats.shared import NEWEST, SharedServers
@@ -25,6 +27,11 @@ def declared(tmp_path: Path, server: NatsServer) -> Declared:
 
 
 @pytest.fixture
-def run(penstock_namespace: Namespace) -> Run:
-    """Run a command with the kubeconfig of the test's namespace."""
-    return partial(penstock, kubeconfig=penstock_namespace.kubeconfig)
+async def orders(declared: Declared, server: NatsServer, fresh_name: str) -> AsyncIterator[RunningGroup]:
+    async with running_group(declared, server.url, fresh_name) as made:
+        yield made
+
+
+@pytest.fixture
+def cluster_scene(penstock_namespace: Namespace, declared: Declared) -> ClusterScene:
+    return ClusterScene(penstock_namespace, declared)

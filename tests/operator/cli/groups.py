@@ -1,4 +1,4 @@
-"""Queue groups for tests of commands: declared in manifests, with a real engine that works on them in this process."""
+"""Queue groups for tests of commands: declared in manifests, with a real engine in this process."""
 
 import asyncio
 import json
@@ -14,13 +14,14 @@ from penstock_worker.exchange.records import Handed
 from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
 from penstock_worker.policy.settings import BatchSettings
 from tests.operator.cli.commands import Declared, penstock
-from tests.worker.engine.working import CONSUMER, PATIENCE_SECONDS, Scene, scene
+from tests.testbed.waiting import WITHIN_SECONDS, eventually_async
+from tests.worker.engine.working import CONSUMER, Scene, scene
 
-GROUP = "orders"
+HANDLER = {"entrypoint": "etl:process", "configMapRef": {"name": "code"}}
 
 
-class Shop:
-    """A stream `scene.stream` with the consumer and the queue group that work on it, declared and there."""
+class RunningGroup:
+    """A stream `work.stream` with a consumer and a queue group, on a server and in manifests."""
 
     def __init__(self, declared: Declared, work: Scene, group: str) -> None:
         self.declared = declared
@@ -28,7 +29,7 @@ class Shop:
         self.work = work
 
     async def run(self, *command: str | Path) -> Result:
-        """Run a command beside what runs in this process."""
+        """Run a command in a thread, so that this event loop goes on."""
         return await asyncio.to_thread(penstock, *command, "-f", self.declared.folder)
 
     async def data(self, *command: str | Path) -> Any:  # noqa: ANN401 - JSON
@@ -37,29 +38,33 @@ class Shop:
     async def dead(self, verb: str, *arguments: str | Path) -> Result:
         return await self.run("dead", verb, *arguments)
 
-    async def letters(self) -> int:
-        """Return how many dead letters there are."""
+    async def listed(self, *arguments: str) -> list[int]:
+        """Return the sequences of the dead letters that are listed."""
+        return [each["sequence"] for each in (await self.data("dead", "list", *arguments))["deadLetters"]]
+
+    async def dead_letter_count(self) -> int:
         return (await self.work.js.streams.info(self.work.dead)).state.messages
 
     @asynccontextmanager
-    async def holding(self, messages: int) -> AsyncIterator["Held"]:
-        """Have a worker run a batch of one message, and one of so many, which end when they are let go.
+    async def running_batches(self, messages: int) -> AsyncIterator["PausedScript"]:
+        """Have a worker run a batch of one message and one of so many, until they are released.
 
         While a batch runs, the next one is collected until it is full: without the first, it might be two.
         """
-        held = Held()
-        self.work.script.process = held.process
+        paused = PausedScript()
+        handed = self.work.script.handed
+        self.work.script.process = paused.process
         self.work.batch_of(messages)
         await self.work.publish_many(1)
         with self.work.driver():
             async with self.work.working():
-                await self.work.eventually(lambda: len(self.work.script.handed) == 1)
+                await eventually_async(lambda: len(handed) == 1, "the first batch runs")
                 await self.work.publish_many(messages)
-                await self.work.eventually(lambda: len(self.work.script.handed) == 2)
-                yield held
+                await eventually_async(lambda: len(handed) == 2, "the second batch runs")
+                yield paused
 
-    async def bury(self, *payloads: bytes, **options: Any) -> None:  # noqa: ANN401 - of publish
-        """Have these messages become dead letters, in this order."""
+    async def dead_letter(self, *payloads: bytes, **options: Any) -> None:  # noqa: ANN401 - of publish
+        """Publish these messages, and have all of them dead-lettered, in this order."""
         await self.work.publish(*payloads, **options)
         self.work.script.process = reject_all
         self.work.change(batch=BatchSettings(max_messages=1000, max_wait_seconds=0.05, in_flight=1))
@@ -68,14 +73,14 @@ class Shop:
         self.work.change(drain=False)
 
 
-class Held:
-    """Batches that run until they are let go."""
+class PausedScript:
+    """Batches that run until they are released."""
 
     def __init__(self) -> None:
-        self.free = threading.Event()
+        self.released = threading.Event()
 
     def process(self, _handed: Handed, _rows: Any) -> Outcome:  # noqa: ANN401 - a table
-        self.free.wait(PATIENCE_SECONDS)
+        self.released.wait(WITHIN_SECONDS)
         return Outcome(Verdict.OK, 0.1)
 
 
@@ -91,7 +96,8 @@ def broken(_handed: Handed, _rows: Any) -> Outcome:  # noqa: ANN401 - a table
 
 
 @asynccontextmanager
-async def shop(declared: Declared, url: str, stream: str, group: str = GROUP) -> AsyncIterator[Shop]:
+async def running_group(declared: Declared, url: str, stream: str) -> AsyncIterator[RunningGroup]:
+    group = f"orders-{stream}"  # engines of other tests answer for their own groups on the same server
     async with scene(url, stream) as work:
         await work.consumer()
         declare(declared, stream, group)
@@ -101,15 +107,10 @@ async def shop(declared: Declared, url: str, stream: str, group: str = GROUP) ->
             dead_letter_stream=f"{stream}-{CONSUMER}-dead",
             dead_letter_subject=f"dead.{stream}.{CONSUMER}",
         )
-        yield Shop(declared, work, group)
+        yield RunningGroup(declared, work, group)
 
 
 def declare(declared: Declared, stream: str, group: str) -> None:
     declared.stream(stream.lower(), name=stream, subjects=[f"{stream}.>"])
     declared.consumer(f"{group}-etl", stream.lower(), name=CONSUMER)
-    declared.write(
-        "QueueGroup",
-        group,
-        consumerRef={"name": f"{group}-etl"},
-        handler={"entrypoint": "etl:process", "configMapRef": {"name": "code"}},
-    )
+    declared.write("QueueGroup", group, consumerRef={"name": f"{group}-etl"}, handler=HANDLER)

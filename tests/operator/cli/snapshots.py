@@ -1,4 +1,4 @@
-"""Snapshots for tests of the screen; `-m tests.operator.cli.snapshots [SECONDS [FRAMES]]` shows them to people."""
+"""Snapshots for tests of the screen; `-m tests.operator.cli.snapshots [SECONDS [FRAMES]]` shows them."""
 
 import sys
 import time
@@ -69,12 +69,12 @@ SNAPSHOT = Snapshot(
 
 
 def show_them(seconds: float, frames: int | None) -> None:
-    """Show a group that goes on working: so many snapshots, or until somebody ends it."""
+    """Show a working group: so many snapshots, or until it is interrupted."""
     with showing(sys.stdout) as show:
         for number in count() if frames is None else range(frames):
             at, settled = NOW + timedelta(seconds=number), ORDERS.settled + 43_120 * number
             show(replace(SNAPSHOT, at=at, groups=(replace(ORDERS, settled=settled), BROKEN)))
-            time.sleep(seconds)  # nothing is waited for: somebody looks at it
+            time.sleep(seconds)  # calm: the interval between frames, for a person who watches
 
 
 if __name__ == "__main__":

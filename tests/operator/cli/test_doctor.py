@@ -1,11 +1,12 @@
-"""`penstock doctor`: what holds and what does not, each with what to do; nothing is changed by looking."""
+"""`penstock doctor`: findings with what to do about them; looking changes nothing."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
 
 from penstock_operator.resources import ConnectionSpec
+from penstock_operator.services.nats import examination
 from penstock_operator.services.nats.examination import Finding, Verdict, examine
 from penstock_operator.services.nats.permissions import Feature, Permission, Verb, permissions, server_configuration
 from tests.operator.cli.commands import Declared, data, penstock, stream_names
@@ -13,16 +14,23 @@ from tests.testbed import ports
 from tests.testbed.nats.authentication import creds
 from tests.testbed.nats.fixtures import StartNats, StartRelay
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import WITHIN_SECONDS
 
 ALL = tuple(permissions())
 USER, PASSWORD = "operator", "hush"
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that answers late is judged as one that answers never."""
+    monkeypatch.setattr(examination, "ANSWER_SECONDS", WITHIN_SECONDS)
 
 
 def verdicts(*arguments: str | Path) -> dict[str, str]:
     return {each["what"]: each["verdict"] for each in data("doctor", *arguments)["findings"]}
 
 
-def test_a_server_where_all_is_well_passes_and_is_left_as_it_was(server: NatsServer) -> None:
+def test_a_good_server_has_good_findings_and_is_not_changed(server: NatsServer) -> None:
     before = stream_names(server.url)
     outcome = penstock("doctor", "--server", server.url)
     assert outcome.exit_code == 0
@@ -31,16 +39,16 @@ def test_a_server_where_all_is_well_passes_and_is_left_as_it_was(server: NatsSer
     assert stream_names(server.url) == before
 
 
-def test_each_server_is_tried_by_itself(server: NatsServer) -> None:
+def test_each_server_is_tried(server: NatsServer) -> None:
     away = f"nats://{ports.LOOPBACK}:{ports.free_port()}"
     found = verdicts("--server", away, "--server", server.url)
     assert (found[away], found[server.url], found["JetStream"]) == ("bad", "good", "good")
     assert penstock("doctor", "--server", away).exit_code == 1
 
 
-def test_connections_of_manifests_are_looked_at_with_their_secrets(declared: Declared, server: NatsServer) -> None:
+def test_each_connection_of_manifests_is_examined_with_its_secrets(declared: Declared) -> None:
     auth = {"credentialsSecretRef": {"name": "login", "key": "user.creds"}}
-    declared.write("Connection", "guarded", servers=[server.url], auth=auth)
+    declared.write("Connection", "guarded", servers=[declared.url], auth=auth)
     findings = declared.data("doctor")["findings"]
     assert {each["of"] for each in findings} == {"Connection default/nats", "Connection default/guarded"}
     [missing] = [each for each in findings if each["of"] == "Connection default/guarded"]
@@ -48,43 +56,41 @@ def test_connections_of_manifests_are_looked_at_with_their_secrets(declared: Dec
     assert "Secret default/login does not exist" in missing["sentence"]
 
 
-def test_a_credentials_file_is_enough_to_be_let_in(start_nats: StartNats, tmp_path: Path) -> None:
-    access = creds(tmp_path)
-    guarded = start_nats(access=access)
-    file = access.client.arguments["user_credentials"]
+def test_a_credentials_file_is_used(start_nats: StartNats, tmp_path: Path) -> None:
+    guarded = start_nats(access=creds(tmp_path))
+    file = guarded.access.client.arguments["user_credentials"]
     assert verdicts("--server", guarded.url, "--creds", file)[guarded.url] == "good"
     refused = penstock("doctor", "--server", guarded.url)
-    assert refused.exit_code == 1
-    assert f"✗ {guarded.url}" in refused.stdout
+    assert (refused.exit_code, f"✗ {guarded.url}" in refused.stdout) == (1, True)
 
 
-def test_an_account_without_jetstream_is_told_what_to_enable(start_nats: StartNats) -> None:
-    users = {"accounts": {"PLAIN": {"users": [{"user": USER, "password": PASSWORD}]}}, "no_auth_user": USER}
-    server = start_nats(extra=users)
-    found = [each for each in data("doctor", "--server", server.url)["findings"] if each["what"] == "JetStream"]
-    assert [each["verdict"] for each in found] == ["bad"]
+def user(name: str, granted: Collection[Permission]) -> Mapping[str, object]:
+    return {"user": name, "password": PASSWORD, "permissions": server_configuration(granted)}
 
 
-def start_with(start_nats: StartNats, granted: Collection[Permission]) -> NatsServer:
-    user = {"user": USER, "password": PASSWORD, "permissions": server_configuration(granted)}
-    return start_nats(extra={"authorization": {"users": [user]}, "no_auth_user": USER})
-
-
-def test_a_user_with_exactly_the_permissions_of_the_document_may_do_all(start_nats: StartNats) -> None:
-    assert verdicts("--server", start_with(start_nats, ALL).url)["permissions"] == "good"
-
-
-@pytest.mark.parametrize(
-    "missing",
-    [each for each in ALL if not (each.feature is Feature.CONNECT and each.verb is Verb.SUBSCRIBE)],
-    ids=lambda permission: permission.subject,
-)
-def test_each_permission_that_is_missing_is_named(start_nats: StartNats, missing: Permission) -> None:
-    server = start_with(start_nats, [each for each in ALL if each != missing])
-    findings = data("doctor", "--server", server.url)["findings"]
-    told = [each for each in findings if each["what"].startswith("permission")]
-    assert [each["what"] for each in told] == [f"permission to {missing.feature}"]
-    assert missing.subject in told[0]["sentence"]
+def test_each_missing_permission_is_named(start_nats: StartNats, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """The user `operator` has all permissions of the document, and each other one lacks one of them."""
+    inbox = [each for each in ALL if each.feature is Feature.CONNECT and each.verb is Verb.SUBSCRIBE]
+    missing = {f"without-{number}": each for number, each in enumerate(ALL) if each not in inbox}
+    users = {USER: ALL, **{name: [each for each in ALL if each != one] for name, one in missing.items()}}
+    authorization = {"users": [user(name, granted) for name, granted in users.items()]}
+    server = start_nats(extra={"authorization": authorization})
+    declared = Declared(tmp_path, server.url)
+    for name in users:
+        declared.secret(name, {"username": name, "password": PASSWORD})
+        declared.write("Connection", name, servers=[server.url], auth={"userPasswordSecretRef": {"name": name}})
+    (tmp_path / "Connection-nats.yaml").unlink()
+    found: dict[str, list[dict[str, str]]] = {name: [] for name in users}
+    for each in declared.data("doctor")["findings"]:
+        if each["what"].startswith("permission"):
+            found[each["of"].removeprefix("Connection default/")].append(each)
+    assert [(each["what"], each["verdict"]) for each in found[USER]] == [("permissions", "good")]
+    assert len(missing) > 15
+    for name, permission in missing.items():
+        with subtests.test(permission.subject):
+            [finding] = found[name]
+            assert finding["what"] == f"permission to {permission.feature}"
+            assert permission.subject in finding["sentence"]
 
 
 async def test_permissions_that_a_silent_server_does_not_judge_are_not_called_granted(
@@ -100,22 +106,25 @@ async def test_permissions_that_a_silent_server_does_not_judge_are_not_called_gr
     assert "could not be tried" in found["permissions"].sentence
 
 
-def test_limits_that_are_nearly_reached_are_doubtful(start_nats: StartNats, tmp_path: Path) -> None:
+def test_accounts_without_jetstream_are_bad_and_nearly_reached_limits_doubtful(
+    start_nats: StartNats, tmp_path: Path
+) -> None:
     limits = {"max_streams": 1, "max_consumers": 10, "max_mem": 2**20, "max_file": 2**20}
-    users = {"users": [{"user": USER, "password": PASSWORD}], "jetstream": limits}
-    server = start_nats(extra={"accounts": {"SMALL": users}, "no_auth_user": USER})
+    users = {name: [{"user": name, "password": PASSWORD}] for name in ("plain", "small")}
+    accounts = {"PLAIN": {"users": users["plain"]}, "SMALL": {"users": users["small"], "jetstream": limits}}
+    server = start_nats(extra={"accounts": accounts, "no_auth_user": "small"})
     assert verdicts("--server", server.url)["streams"] == "good"
     declared = Declared(tmp_path, server.url)
     declared.stream("orders")
     assert declared.run("apply").exit_code == 0
     after = verdicts("--server", server.url)
     assert (after["streams"], after["consumers"]) == ("doubtful", "good")
+    declared.secret("plain", {"username": "plain", "password": PASSWORD})
+    declared.write("Connection", "nats", servers=[server.url], auth={"userPasswordSecretRef": {"name": "plain"}})
+    found = {each["what"]: each["verdict"] for each in declared.data("doctor")["findings"]}
+    assert found["JetStream"] == "bad"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--server", "http://x"], ["-f", "x", "--creds", __file__], ["--creds", "nowhere"]],
-    ids=" ".join,
-)
-def test_wrong_usage_is_told_from_failure(arguments: list[str]) -> None:
-    assert penstock("doctor", *arguments).exit_code == 2
+def test_wrong_usage_is_an_error() -> None:
+    for arguments in (["--server", "http://x"], ["-f", "x", "--creds", __file__], ["--creds", "nowhere"]):
+        assert penstock("doctor", *arguments).exit_code == 2, arguments

@@ -1,4 +1,4 @@
-"""What a person's NATS user must be allowed for the commands about groups: exactly what docs/permissions.md says."""
+"""The commands about groups work with exactly the NATS permissions of docs/permissions.md."""
 
 import re
 from collections.abc import AsyncIterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.operator.cli.commands import Declared
-from tests.operator.cli.groups import Shop, shop
+from tests.operator.cli.groups import RunningGroup, running_group
 from tests.testbed.nats.fixtures import StartNats
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "permissions.md"
@@ -16,7 +16,7 @@ VERB, SUBJECT = re.compile(r"(publish|subscribe) `([^`]+)`"), "the messages' own
 
 
 def granted() -> dict[str, list[str]]:
-    """Return what the document says, in the words of a server's configuration."""
+    """Return the permissions of the document as a server's configuration has them."""
     found: dict[str, list[str]] = {"publish": [], "subscribe": []}
     rows = list(ROW.finditer(DOCUMENT.read_text()))
     assert len(rows) == 3
@@ -28,8 +28,8 @@ def granted() -> dict[str, list[str]]:
 
 
 @pytest.fixture
-async def orders(start_nats: StartNats, tmp_path: Path, fresh_name: str) -> AsyncIterator[Shop]:
-    """A shop whose worker may do everything, and whose person may do what the document says."""
+async def orders(start_nats: StartNats, tmp_path: Path, fresh_name: str) -> AsyncIterator[RunningGroup]:
+    """A group whose worker may do everything, and whose person may do what the document says."""
     allowed = granted()
     allowed["publish"].append(f"{fresh_name}.>")
     person = {"user": "person", "password": "hush", "permissions": allowed}
@@ -41,23 +41,20 @@ async def orders(start_nats: StartNats, tmp_path: Path, fresh_name: str) -> Asyn
     declared.secret("login", {"username": "person", "password": "hush"})
     auth = {"userPasswordSecretRef": {"name": "login"}}
     declared.write("Connection", "nats", servers=[server.url], auth=auth)
-    async with shop(declared, server.url, fresh_name) as made:
+    async with running_group(declared, server.url, fresh_name) as made:
         yield made
 
 
-async def test_a_user_with_these_permissions_may_look_and_hold(orders: Shop) -> None:
-    async with orders.holding(3) as held:
-        batches = (await orders.data("batches"))["batches"]
-        assert [(each["state"], "ageSeconds" in each) for each in batches] == [("Running", True)] * 2
+async def test_a_user_with_these_permissions_may_use_all_commands_about_groups(orders: RunningGroup) -> None:
+    await orders.dead_letter(b"1", b"2", b"3")
+    assert await orders.listed() == [3, 2, 1]
+    assert (await orders.dead("show", "1")).exit_code == 0
+    assert (await orders.dead("discard", "2", "--yes")).exit_code == 0
+    async with orders.running_batches(3) as batches:
+        found = (await orders.data("batches"))["batches"]
+        assert [(each["state"], "ageSeconds" in each) for each in found] == [("Running", True)] * 2
         assert (await orders.run("pause", orders.group)).exit_code == 0
         assert (await orders.run("resume", orders.group)).exit_code == 0
-        held.free.set()
+        batches.released.set()
         assert (await orders.run("drain", orders.group)).exit_code == 0
-
-
-async def test_a_user_with_these_permissions_may_replay_and_discard(orders: Shop) -> None:
-    await orders.bury(b"1", b"2", b"3")
-    assert [each["sequence"] for each in (await orders.data("dead", "list"))["deadLetters"]] == [3, 2, 1]
-    assert (await orders.dead("show", "1")).exit_code == 0
     assert (await orders.dead("replay", "1")).stdout.startswith("1 replayed")
-    assert (await orders.dead("discard", "2", "--yes")).exit_code == 0

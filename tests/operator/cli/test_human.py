@@ -1,55 +1,47 @@
-"""Numbers, sizes and ages, as people read them."""
+"""Numbers, sizes and ages in a readable form."""
 
 from datetime import UTC, datetime, timedelta
-
-import pytest
 
 from penstock_operator.cli import human
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+SIZES = {
+    0: "0 B",
+    1023: "1,023 B",
+    1024: "1.0 KiB",
+    1_288_490_189: "1.2 GiB",
+    150 * 2**20: "150 MiB",
+    2**20 - 1: "1.0 MiB",
+    2**63 - 1: "8.0 EiB",
+    None: "-",
+}
+DURATIONS = {
+    0.4: "0s",
+    119: "119s",
+    300: "5m",
+    7199: "119m",
+    7200: "2h",
+    3 * 86_400: "3d",
+    800 * 86_400: "2y",
+    -5: "0s",
+    None: "-",
+}
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0, "0"), (999, "999"), (12_345, "12,345"), (-1, "-1"), (None, "-")])
-def test_a_number_has_commas(value: int | None, shown: str) -> None:
-    assert human.number(value) == shown
+def test_a_number_has_commas() -> None:
+    numbers = {0: "0", 999: "999", 12_345: "12,345", -1: "-1", None: "-"}
+    assert {value: human.number(value) for value in numbers} == numbers
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0, "0 B"),
-        (1023, "1,023 B"),
-        (1024, "1.0 KiB"),
-        (1_288_490_189, "1.2 GiB"),
-        (150 * 2**20, "150 MiB"),
-        (2**20 - 1, "1.0 MiB"),
-        (2**63 - 1, "8.0 EiB"),
-        (None, "-"),
-    ],
-)
-def test_a_size_has_the_unit_that_leaves_it_below_1024(value: int | None, shown: str) -> None:
-    assert human.size(value) == shown
+def test_a_size_has_the_unit_that_leaves_it_below_1024() -> None:
+    assert {value: human.size(value) for value in SIZES} == SIZES
 
 
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [
-        (0.4, "0s"),
-        (119, "119s"),
-        (300, "5m"),
-        (7199, "119m"),
-        (7200, "2h"),
-        (3 * 86_400, "3d"),
-        (800 * 86_400, "2y"),
-        (-5, "0s"),
-        (None, "-"),
-    ],
-)
-def test_a_duration_has_one_unit(seconds: float | None, shown: str) -> None:
-    assert human.duration(seconds) == shown
+def test_a_duration_has_one_unit() -> None:
+    assert {value: human.duration(value) for value in DURATIONS} == DURATIONS
 
 
-def test_an_age_is_counted_until_now() -> None:
+def test_an_age_lasts_until_now() -> None:
     assert human.age(NOW - timedelta(minutes=5), NOW) == "5m"
     assert human.age(NOW + timedelta(seconds=3), NOW) == "0s"
     assert human.age(None, NOW) == "-"

@@ -10,101 +10,89 @@ import yaml
 from penstock_jetstream import JetStream
 from penstock_operator.resources import STREAM, definition
 from penstock_operator.storage.review import contains
-from tests.operator.cli.commands import Declared, Run, allow, ask, penstock, penstock_as, set_status, stream_names
+from tests.operator.cli.cluster_scene import ClusterScene
+from tests.operator.cli.commands import penstock, penstock_as, stream_names
 from tests.operator.cli.groups import declare
 from tests.operator.running import running_operator
-from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
-from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually
 
-IN_CLUSTER = ("--home", "kubernetes")
 
-
-def test_get_and_lag_show_what_the_operator_wrote(
-    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
-) -> None:
-    namespace = penstock_namespace.name
-    declared.stream("orders", name=fresh_name)
-    declared.consumer("etl", "orders")
-    penstock_namespace.client.apply(*declared.objects())
-    set_status(penstock_namespace, "stream/orders", messages=12_345, bytes=2**31)
+def test_get_and_lag_show_what_the_operator_wrote(cluster_scene: ClusterScene, fresh_name: str) -> None:
+    scene, namespace = cluster_scene, cluster_scene.namespace.name
+    scene.declared.stream("orders", name=fresh_name)
+    scene.declared.consumer("etl", "orders")
+    scene.apply()
+    scene.set_status("stream/orders", {"messages": 12_345, "bytes": 2**31})
     numbers = {"streamName": fresh_name, "consumerName": "etl", "pending": 7, "ackPending": 2}
-    set_status(penstock_namespace, "consumer/etl", **numbers)
-    got = run("get")
+    scene.set_status("consumer/etl", numbers)
+    got = scene.run("get")
     assert got.exit_code == 0
     rows = [line.split("   ") for line in got.stdout.splitlines()]
     cells = [[cell.strip() for cell in row if cell.strip()] for row in rows]
     assert cells[1][:5] == ["Connection", namespace, "nats", "Unknown", "-"]
     assert cells[2][:5] == ["Stream", namespace, "orders", "True", "InSync"]
     assert cells[2][6] == "12,345 messages, 2.0 GiB"
-    lag = json.loads(run("lag", "etl", "-o", "json").stdout)
-    assert lag["consumers"] == [{"namespace": namespace, "name": "etl", "state": "Ready", **numbers}]
-    [found] = json.loads(run("get", "stream", "orders", "-o", "json").stdout)["items"]
+    assert scene.data("lag", "etl")["consumers"] == [
+        {"namespace": namespace, "name": "etl", "state": "Ready", **numbers}
+    ]
+    [found] = scene.data("get", "stream", "orders")["items"]
     assert (found["kind"], found["spec"]["name"]) == ("Stream", fresh_name)
     assert "managedFields" not in found["metadata"]
-    assert fresh_name in run("get", "streams", "-A", "-o", "json").stdout
+    assert fresh_name in scene.run("get", "streams", "-A", "-o", "json").stdout
 
 
-def test_dead_letters_and_batches_of_a_cluster_are_read_from_nats(
-    run: Run, penstock_namespace: Namespace, declared: Declared, server: NatsServer, fresh_name: str
-) -> None:
-    declare(declared, fresh_name, "orders")
-    penstock_namespace.client.apply(*declared.objects())
+def test_a_queue_group_shows_its_status_and_its_dead_letters(cluster_scene: ClusterScene, fresh_name: str) -> None:
+    """Statuses are read from the cluster, dead letters and batches from NATS."""
+    scene = cluster_scene
+    declare(scene.declared, fresh_name, "orders")
+    scene.apply()
+    counts = {"pending": 48_210, "ackPending": 7, "held": 7, "busyReplicas": 2, "replicas": 2, "desiredReplicas": 4}
+    scene.set_status("queuegroup/orders", counts)
+    heading, row = (line.split() for line in scene.run("get", "qg").stdout.splitlines())
+    cells = dict(zip(heading, row, strict=True))
+    named = {"LAG": "48,210", "UNACKED": "7", "HELD": "7", "BUSY": "2", "WORKERS": "2", "DESIRED": "4"}
+    assert {name: cells[name] for name in named} == named
+    assert "2 workers, 2 busy; 48,210 pending" in scene.run("get").stdout
 
-    async def bury(jetstream: JetStream) -> None:
+    async def dead_letter(jetstream: JetStream) -> None:
         subject = f"dead.{fresh_name}.etl"
         await jetstream.streams.create({"name": f"{fresh_name}-etl-dead", "subjects": [f"{subject}.>"]})
         await jetstream.publish(f"{subject}.a", b"{}", headers={"Penstock-Reason": "no amount"})
 
-    ask(server.url, bury)
-    [letter] = json.loads(run("dead", "list", "orders", "-o", "json").stdout)["deadLetters"]
-    assert (letter["group"], letter["reason"]) == (f"{penstock_namespace.name}/orders", "no amount")
-    assert run("batches").stderr == f"QueueGroup {penstock_namespace.name}/orders: No worker answers.\n"
-
-
-def test_a_queue_group_shows_the_counts_of_its_workers(
-    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
-) -> None:
-    declare(declared, fresh_name, "orders")
-    penstock_namespace.client.apply(*declared.objects())
-    counts = {"pending": 48_210, "ackPending": 7, "held": 7, "busyReplicas": 2, "replicas": 2, "desiredReplicas": 4}
-    set_status(penstock_namespace, "queuegroup/orders", **counts)
-    heading, row = (line.split() for line in run("get", "qg").stdout.splitlines())
-    cells = dict(zip(heading, row, strict=True))
-    named = {"LAG": "48,210", "UNACKED": "7", "HELD": "7", "BUSY": "2", "WORKERS": "2", "DESIRED": "4"}
-    assert {name: cells[name] for name in named} == named
-    assert "2 workers, 2 busy; 48,210 pending" in run("get").stdout
+    scene.declared.ask(dead_letter)
+    [letter] = scene.data("dead", "list", "orders")["deadLetters"]
+    assert (letter["group"], letter["reason"]) == (f"{scene.namespace.name}/orders", "no amount")
+    assert scene.run("batches").stderr == f"QueueGroup {scene.namespace.name}/orders: No worker answers.\n"
 
 
 def test_a_plan_refers_to_objects_of_the_cluster_and_writes_nothing(
-    run: Run, penstock_namespace: Namespace, declared: Declared, server: NatsServer, fresh_name: str
+    cluster_scene: ClusterScene, fresh_name: str
 ) -> None:
-    penstock_namespace.client.apply(*declared.objects())
-    (declared.folder / "Connection-nats.yaml").unlink()
-    declared.stream("orders", name=fresh_name)
-    declared.consumer("etl", "orders")
-    outcome = run("plan", "-f", declared.folder, *IN_CLUSTER)
+    scene = cluster_scene
+    scene.apply()
+    (scene.declared.folder / "Connection-nats.yaml").unlink()
+    scene.declared.stream("orders", name=fresh_name)
+    scene.declared.consumer("etl", "orders")
+    outcome = scene.run_with_files("plan")
     assert (outcome.exit_code, outcome.stdout.splitlines()[-1]) == (0, "2 to create")
-    assert fresh_name not in stream_names(server.url)
-    assert penstock_namespace.client.list("streams") == []
+    assert fresh_name not in stream_names(scene.declared.url)
+    assert scene.client.list("streams") == []
 
 
-def test_a_plan_names_what_a_moved_consumer_leaves_behind(
-    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
-) -> None:
-    other = f"{fresh_name}-other"
-    declared.stream("orders", name=fresh_name)
-    declared.stream("bills", name=other)
-    declared.consumer("etl", "orders")
-    declared.run("apply")
-    penstock_namespace.client.apply(*declared.objects())
-    there = {"connection": f"{penstock_namespace.name}/nats", "syncedGeneration": 1}
-    set_status(penstock_namespace, "stream/orders", streamName=fresh_name, **there)
-    set_status(penstock_namespace, "stream/bills", streamName=other, **there)
-    set_status(penstock_namespace, "consumer/etl", streamName=fresh_name, consumerName="etl", **there)
-    declared.consumer("etl", "bills")
-    planned = run("plan", "-f", declared.folder, *IN_CLUSTER, "--force-conflicts", "-o", "json")
+def test_a_plan_names_what_a_moved_consumer_leaves_behind(cluster_scene: ClusterScene, fresh_name: str) -> None:
+    scene, other = cluster_scene, f"{fresh_name}-other"
+    scene.declared.stream("orders", name=fresh_name)
+    scene.declared.stream("bills", name=other)
+    scene.declared.consumer("etl", "orders")
+    scene.declared.run("apply")
+    scene.apply()
+    there = {"connection": f"{scene.namespace.name}/nats", "syncedGeneration": 1}
+    scene.set_status("stream/orders", {"streamName": fresh_name, **there})
+    scene.set_status("stream/bills", {"streamName": other, **there})
+    scene.set_status("consumer/etl", {"streamName": fresh_name, "consumerName": "etl", **there})
+    scene.declared.consumer("etl", "bills")
+    planned = scene.run_with_files("plan", "--force-conflicts", "-o", "json")
     [etl] = [each for each in json.loads(planned.stdout)["objects"] if each["name"] == "etl"]
     assert etl["change"] == "create"
     assert f"Until now it was the consumer etl of stream {fresh_name}" in etl["losses"][0]
@@ -112,101 +100,91 @@ def test_a_plan_names_what_a_moved_consumer_leaves_behind(
 
 
 def test_a_plan_finds_conflicts_with_the_cluster_and_refusals_of_the_api_server(
-    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
+    cluster_scene: ClusterScene, fresh_name: str
 ) -> None:
-    declared.stream("first", name=fresh_name)
-    penstock_namespace.client.apply(*declared.objects())
-    declared.stream("second", name=fresh_name)
-    conflicting = run("plan", "-f", declared.folder, *IN_CLUSTER, "-o", "json")
+    scene = cluster_scene
+    scene.declared.stream("first", name=fresh_name)
+    scene.apply()
+    scene.declared.stream("second", name=fresh_name)
+    conflicting = scene.run_with_files("plan", "-o", "json")
     changes = {each["name"]: each["change"] for each in json.loads(conflicting.stdout)["objects"]}
     assert (conflicting.exit_code, changes) == (1, {"first": "create", "second": "conflict"})
-    manifest = declared.folder / "Stream-first.yaml"
+    manifest = scene.declared.folder / "Stream-first.yaml"
     manifest.write_text(manifest.read_text().replace("name: first", "name: first\n  namespace: nowhere"))
-    refused = run("plan", "-f", manifest, *IN_CLUSTER)
+    refused = scene.run("plan", "-f", manifest, "--home", "kubernetes")
     assert refused.exit_code == 1
     assert "refused" in refused.stdout
     assert 'namespaces "nowhere" not found' in refused.stdout
 
 
-def test_apply_waits_for_the_operator_and_fails_if_it_does_not_answer(
-    run: Run, penstock_namespace: Namespace, declared: Declared
-) -> None:
-    declared.stream("orders")
-    outcome = run("apply", "-f", declared.folder, *IN_CLUSTER, "--timeout", "1")
+def test_apply_waits_for_the_operator_and_fails_if_it_does_not_answer(cluster_scene: ClusterScene) -> None:
+    scene = cluster_scene
+    scene.declared.stream("orders")
+    outcome = scene.run_with_files("apply", "--timeout", "1")
     assert outcome.exit_code == 1
     assert "The operator has not looked at it within 1 s." in outcome.stdout
-    assert [each["metadata"]["name"] for each in penstock_namespace.client.list("streams")] == ["orders"]
+    assert [each["metadata"]["name"] for each in scene.client.list("streams")] == ["orders"]
     for what in ("stream/orders", "connection/nats"):
-        set_status(penstock_namespace, what)
-    again = run("apply", "-f", declared.folder, *IN_CLUSTER)
+        scene.set_status(what, {})
+    again = scene.run_with_files("apply")
     assert (again.exit_code, again.stdout.splitlines()[-1]) == (0, "1 unchanged")
 
 
 def test_the_operator_carries_out_what_is_applied_and_then_the_plan_is_empty(
-    penstock_namespace: Namespace, declared: Declared, server: NatsServer, fresh_name: str, run: Run
+    cluster_scene: ClusterScene, fresh_name: str
 ) -> None:
-    declared.stream("orders", name=fresh_name)
-    declared.consumer("etl", "orders")
-    in_cluster = ("-f", declared.folder, *IN_CLUSTER)
-    with running_operator(penstock_namespace.kubeconfig, "--namespace", penstock_namespace.name) as operator:
+    scene, kubeconfig = cluster_scene, cluster_scene.namespace.kubeconfig
+    scene.declared.stream("orders", name=fresh_name)
+    scene.declared.consumer("etl", "orders")
+    with running_operator(kubeconfig, "--namespace", scene.namespace.name) as operator:
         operator.wait_ready()
-        made = penstock_as(penstock_namespace.kubeconfig, "apply", *in_cluster)  # the whole way, as a process
+        made = penstock_as(kubeconfig, "apply", "-f", scene.declared.folder, "--home", "kubernetes")  # as a process
         assert (made.returncode, made.stdout.splitlines()[-1]) == (0, "2 created"), made.stdout
-        assert fresh_name in stream_names(server.url)
-        again = run("plan", *in_cluster, "--detailed-exitcode")
+        assert fresh_name in stream_names(scene.declared.url)
+        again = scene.run_with_files("plan", "--detailed-exitcode")
         assert (again.exit_code, again.stdout.splitlines()[-1]) == (0, "2 unchanged")
-        assert run("apply", *in_cluster).stdout.splitlines()[-1] == "2 unchanged"
-        declared.stream("orders", name=fresh_name, storage="Memory")
+        assert scene.run_with_files("apply").stdout.splitlines()[-1] == "2 unchanged"
+        scene.declared.stream("orders", name=fresh_name, storage="Memory")
 
         def is_refused() -> bool:
-            outcome = run("apply", *in_cluster, "--timeout", "1")
+            outcome = scene.run_with_files("apply", "--timeout", "1")
             assert outcome.exit_code == 1
             return "refused" in outcome.stdout
 
         eventually(is_refused, "the operator refuses the new storage")
 
 
-def findings(run: Run) -> dict[str, dict[str, str]]:
-    return {each["what"]: each for each in json.loads(run("doctor", "-o", "json").stdout)["findings"]}
+def findings(scene: ClusterScene) -> dict[str, dict[str, str]]:
+    return {each["what"]: each for each in scene.data("doctor")["findings"]}
 
 
-def test_doctor_judges_definitions_the_operator_and_its_rights(
-    run: Run, penstock_namespace: Namespace, declared: Declared, server: NatsServer
-) -> None:
-    penstock_namespace.client.apply(*declared.objects())
+def test_doctor_judges_the_cluster_and_its_queue_groups(cluster_scene: ClusterScene, fresh_name: str) -> None:
+    scene, namespace = cluster_scene, cluster_scene.namespace.name
+    declare(scene.declared, fresh_name, "orders")
+    scene.apply()
     spec = {"containers": [{"name": "operator", "image": "penstock"}]}
     metadata = {"name": "penstock-0", "labels": {"app.kubernetes.io/name": "penstock"}}
-    penstock_namespace.client.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
-    found = findings(run)
-    assert {found[kind]["verdict"] for kind in ("Connection", "Stream", "Consumer")} == {"good"}
-    assert found["operator"]["verdict"] == "bad"
-    assert "0 of " in found["operator"]["sentence"]
-    assert found["rights"]["verdict"] == "bad"
-    assert "list streams.penstock.dev" in found["rights"]["sentence"]
-    assert found[server.url]["verdict"] == "good"
-
-
-def test_doctor_judges_whether_a_queue_group_can_have_pods_and_executors(
-    run: Run, penstock_namespace: Namespace, declared: Declared, fresh_name: str
-) -> None:
-    declare(declared, fresh_name, "orders")
-    client, namespace = penstock_namespace.client, penstock_namespace.name
-    client.apply(*declared.objects())
-    found = findings(run)
-    assert found["consumer"]["verdict"] == "good"
+    scene.client.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    found = findings(scene)
+    good = ("Connection", "Stream", "Consumer", "consumer", scene.declared.url)
+    assert {found[what]["verdict"] for what in good} == {"good"}
+    for what, sentence in {
+        "operator": "0 of ",
+        "rights": "list streams.penstock.dev",
+        "pods": "There is no ConfigMap",
+    }.items():
+        assert (found[what]["verdict"], sentence in found[what]["sentence"]) == ("bad", True)
     assert found["limits"]["sentence"].startswith("maxAckPending: ")
-    assert (found["pods"]["verdict"], "There is no ConfigMap" in found["pods"]["sentence"]) == ("bad", True)
-    client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}})
-    assert findings(run)["pods"]["verdict"] == "good"
+    scene.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}})
+    assert findings(scene)["pods"]["verdict"] == "good"
     spark = {"spark": {"master": "k8s://https://kubernetes"}, "template": {"spec": {"serviceAccountName": "spark"}}}
-    client.patch("queuegroup/orders", {"spec": spark})
-    executors = findings(run)["executors"]
+    scene.client.patch("queuegroup/orders", {"spec": spark})
+    executors = findings(scene)["executors"]
     assert executors["verdict"] == "bad"
     assert f"The account {namespace}/spark may not do" in executors["sentence"]
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "get", "list", "watch", "delete"]}]
-    account = {"kind": "ServiceAccount", "name": "spark", "namespace": namespace}
-    allow(penstock_namespace, "spark", rules, account)
-    eventually(lambda: findings(run)["executors"]["verdict"] == "good", "the account has its rights")
+    scene.allow("spark", rules, {"kind": "ServiceAccount", "name": "spark", "namespace": namespace})
+    eventually(lambda: findings(scene)["executors"]["verdict"] == "good", "the account has its rights")
 
 
 def test_a_definition_without_a_field_of_ours_is_another_version() -> None:
@@ -217,13 +195,14 @@ def test_a_definition_without_a_field_of_ours_is_another_version() -> None:
     assert not contains(older, ours)
 
 
-def test_a_context_chooses_the_cluster(run: Run, penstock_namespace: Namespace) -> None:
-    document = yaml.safe_load(penstock_namespace.kubeconfig.read_text())
+def test_a_context_chooses_the_cluster(cluster_scene: ClusterScene) -> None:
+    run, kubeconfig = cluster_scene.run, cluster_scene.namespace.kubeconfig
+    document = yaml.safe_load(kubeconfig.read_text())
     document["clusters"].append({"name": "nowhere", "cluster": {"server": "https://127.0.0.1:1"}})
     user = document["users"][0]["name"]
     there = {"cluster": "nowhere", "user": user, "namespace": "elsewhere"}
     document["contexts"].append({"name": "there", "context": there})
-    penstock_namespace.kubeconfig.write_text(yaml.safe_dump(document))
+    kubeconfig.write_text(yaml.safe_dump(document))
     assert run("get", "--context", document["current-context"]).exit_code == 0
     for command in ("get", "logs"):
         outcome = run(command, "--context", "there")

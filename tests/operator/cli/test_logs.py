@@ -1,9 +1,8 @@
-"""`penstock logs`: what workers say, readable, in the order of time, and followed over new starts."""
+"""`penstock logs`: lines of workers in the order of time, followed across restarts."""
 
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
@@ -15,10 +14,9 @@ import pytest
 
 from penstock_operator.cli.log_lines import log_line, readable
 from penstock_operator.local.log_files import Source
-from tests.operator.cli.commands import penstock
+from tests.operator.cli.commands import PENSTOCK, penstock
+from tests.testbed.waiting import WITHIN_SECONDS
 
-PENSTOCK = str(Path(sys.executable).with_name("penstock"))
-PATIENCE_SECONDS = 120.0
 SOURCE = Source("default/orders", "orders-0", "engine")
 
 
@@ -64,7 +62,7 @@ def test_lines_of_all_processes_are_in_the_order_of_time(state: State) -> None:
     assert [each.split()[-1] for each in state.logs()] == ["first", "second", "third", "fourth"]
 
 
-def test_those_of_a_group_a_worker_or_a_kind_of_process_can_be_had_alone(state: State) -> None:
+def test_options_select_a_group_a_worker_or_a_kind_of_process(state: State) -> None:
     state.write(1, "engine")
     state.write(2, "driver", process="driver")
     state.write(3, "more", group="shop.more")
@@ -88,13 +86,13 @@ def test_a_line_is_readable() -> None:
     )
 
 
-def test_trouble_is_said_in_words_and_its_trace_stands_below() -> None:
+def test_an_error_has_its_level_and_its_trace_below() -> None:
     text = readable(log_line(SOURCE, line(1, "It failed.", "error", error="Traceback\n  line 3")), UTC)
     assert "error: It failed." in text
     assert text.splitlines()[1:] == ["    Traceback", "      line 3"]
 
 
-def test_what_is_no_json_stays_with_the_line_before_it(state: State) -> None:
+def test_a_line_that_is_not_json_stays_after_the_line_before_it(state: State) -> None:
     state.write(1, "before")
     state.write_text("java.lang.OutOfMemoryError: \x1b[31mheap")
     state.write(2, "after", process="driver")
@@ -108,18 +106,18 @@ def test_raw_lines_are_as_they_were_written(state: State) -> None:
 
 
 @contextmanager
-def following(state: State, *arguments: str) -> Iterator[IO[str]]:
-    """Follow, and yield what is printed; it is ended with Ctrl-C, which is no failure."""
-    command = [PENSTOCK, "logs", "-f", "--state", str(state.folder), *arguments]
+def following(state: State) -> Iterator[IO[str]]:
+    """Follow the logs in a process, which Ctrl-C ends without a failure."""
+    command: list[str | Path] = [PENSTOCK, "logs", "-f", "--state", state.folder]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stderr is not None
-    giving_up = Timer(PATIENCE_SECONDS, process.kill)
+    giving_up = Timer(WITHIN_SECONDS, process.kill)
     giving_up.start()
     try:
         yield process.stdout
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE_SECONDS) == 0
+        assert process.wait(WITHIN_SECONDS) == 0
         assert process.stderr.read() == ""
     finally:
         giving_up.cancel()
@@ -127,7 +125,8 @@ def following(state: State, *arguments: str) -> Iterator[IO[str]]:
         process.communicate()
 
 
-def test_what_is_written_is_followed_over_new_starts_and_new_workers(state: State) -> None:
+@pytest.mark.interpreter
+def test_following_goes_on_across_restarts_and_with_new_workers(state: State) -> None:
     state.write(1, "before")
     with following(state) as printed:
         assert printed.readline().endswith("before\n")
@@ -135,28 +134,22 @@ def test_what_is_written_is_followed_over_new_starts_and_new_workers(state: Stat
         assert printed.readline().endswith("more\n")
         log = state.file("default.orders", "orders-0", "engine")
         log.rename(log.with_suffix(".log.1"))
-        state.write(3, "anew")
-        assert printed.readline().endswith("anew\n")
+        state.write(3, "restarted")
+        assert printed.readline().endswith("restarted\n")
         state.write(4, "another worker", group="shop.more")
         assert printed.readline().endswith("another worker\n")
-
-
-def test_half_of_a_line_is_not_shown_before_it_has_ended(state: State) -> None:
-    state.write(1, "before")
-    with following(state) as printed:
-        assert printed.readline().endswith("before\n")
-        whole = line(2, "whole")
-        with state.file("default.orders", "orders-0", "engine").open("a") as log:
-            log.write(whole[:20])
-            log.flush()
-            state.write(3, "meanwhile", process="driver")
-            assert printed.readline().endswith("meanwhile\n")
-            log.write(whole[20:] + "\n")
+        whole = line(5, "whole")
+        with log.open("a") as half:
+            half.write(whole[:20])
+            half.flush()
+            state.write(6, "another process", process="driver")
+            assert printed.readline().endswith("another process\n")
+            half.write(whole[20:] + "\n")
         assert printed.readline().endswith("whole\n")
 
 
-def test_where_nothing_ran_it_is_said_so(state: State) -> None:
+def test_logs_of_workers_that_never_ran_are_an_error(state: State) -> None:
     outcome = penstock("logs", "--state", state.folder)
     assert (outcome.exit_code, "no worker has run" in outcome.stderr) == (1, True)
     state.write(1, "first")
-    assert penstock("logs", "nobody", "--state", state.folder).exit_code == 1
+    assert penstock("logs", "missing", "--state", state.folder).exit_code == 1

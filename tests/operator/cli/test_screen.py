@@ -1,10 +1,9 @@
-"""The screen of `penstock up`: what matters is there, on whatever terminal, and nothing on it is torn."""
+"""The screen of `penstock up`: the most important lines fit on any terminal, and none is broken."""
 
 from dataclasses import replace
 from datetime import UTC, timedelta
 
 import click
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +17,7 @@ def shown(snapshot: Snapshot = SNAPSHOT, *, columns: int = 110, rows: int = 30) 
     return screen(snapshot, columns=columns, rows=rows, colour=False, zone=UTC)
 
 
-def test_everything_is_seen_at_a_glance() -> None:
+def test_all_objects_and_events_are_shown() -> None:
     assert shown() == [
         "Penstock, up for 83s. Ctrl-C ends it." + 65 * " " + "12:01:23",
         "",
@@ -47,7 +46,7 @@ def test_a_narrow_terminal_keeps_what_matters_most() -> None:
     assert "  enrich.py:12: NameError: name 'custmers' is" in lines, "what is to be done is wrapped, not cut"
 
 
-def test_a_long_name_loses_its_middle_before_a_number_goes() -> None:
+def test_a_long_name_is_shortened_before_a_number_is_left_out() -> None:
     long = replace(ORDERS, name="orders-of-all-the-shops-that-we-have-in-europe")
     [row] = [line for line in shown(replace(SNAPSHOT, groups=(long,)), columns=80) if "120,412    43" in line]
     assert row.startswith("orders-of-all-t…have-in-europe   Working")
@@ -60,7 +59,7 @@ def test_namespaces_are_shown_where_there_are_several() -> None:
     assert any(line.startswith("default/orders ") for line in lines)
 
 
-def test_on_a_low_terminal_trouble_is_shown_first_and_the_rest_is_counted() -> None:
+def test_on_a_low_terminal_failed_groups_come_first_and_the_rest_is_counted() -> None:
     well = tuple(replace(ORDERS, name=f"orders-{number}") for number in range(30))
     lines = shown(replace(SNAPSHOT, groups=(*well, BROKEN)), rows=16)
     assert len(lines) <= 16
@@ -68,46 +67,39 @@ def test_on_a_low_terminal_trouble_is_shown_first_and_the_rest_is_counted() -> N
     assert any(line.startswith("orders-0") for line in lines)
     assert any(line.startswith("… and ") for line in lines)
     assert "12:01:21  error: QueueGroup default/enrich: The code is wrong." in lines
+    assert any(line.startswith("enrich") for line in shown(rows=5))
 
 
-def test_where_rows_are_very_few_groups_are_what_stays() -> None:
-    lines = shown(rows=5)
-    assert any(line.startswith("enrich") for line in lines)
-
-
-def test_the_latest_events_fill_what_is_left() -> None:
+def test_the_latest_events_fill_the_remaining_rows() -> None:
     many = tuple(replace(EVENTS[0], at=STARTED + timedelta(seconds=number)) for number in range(100))
-    lines = shown(replace(SNAPSHOT, events=many), rows=50)
+    snapshot = replace(SNAPSHOT, events=many)
+    lines = shown(snapshot, rows=50)
     assert (len(lines), lines[-1][:8]) == (50, "12:01:39")
-    assert shown(replace(SNAPSHOT, events=many), rows=12)[-1].startswith("12:01:39")
+    assert shown(snapshot, rows=12)[-1].startswith("12:01:39")
+    last = last_screen(replace(snapshot, state="Stopping."), columns=110, colour=False, zone=UTC)
+    assert last[0] == "Penstock has ended. It was up for 83s."
+    assert last[2].startswith("GROUP")
+    assert not any(line.startswith(("STREAM", "CONNECTION")) for line in last)
+    assert len([line for line in last if "was started" in line]) == 10
 
 
-def test_in_the_end_it_is_said_what_became_of_groups_and_what_happened_last() -> None:
-    many = tuple(replace(EVENTS[0], at=STARTED + timedelta(seconds=number)) for number in range(100))
-    lines = last_screen(replace(SNAPSHOT, events=many, state="Stopping."), columns=110, colour=False, zone=UTC)
-    assert lines[0] == "Penstock has ended. It was up for 83s."
-    assert lines[2].startswith("GROUP")
-    assert not any(line.startswith(("STREAM", "CONNECTION")) for line in lines)
-    assert len([line for line in lines if "was started" in line]) == 10
-
-
-def test_what_up_itself_is_doing_stands_at_the_top() -> None:
+def test_the_heading_has_the_state_of_up() -> None:
     assert shown(replace(SNAPSHOT, state="Stopping."))[0].startswith("Penstock, up for 83s. Stopping.")
+    assert shown(Snapshot(at=NOW, started=STARTED)) == [shown()[0]], "without objects there is no more"
 
 
-def test_with_nothing_declared_it_says_what_there_is() -> None:
-    assert shown(Snapshot(at=NOW, started=STARTED)) == [shown()[0]]
-
-
-def test_a_slow_rate_is_not_nothing() -> None:
+def test_a_slow_rate_is_not_rounded_to_zero() -> None:
     lines = shown(replace(SNAPSHOT, groups=(replace(ORDERS, messages_per_second=0.42),)))
     assert any(" 0.4 " in line for line in lines)
 
 
 def test_without_colour_the_words_are_the_same() -> None:
-    painted = screen(SNAPSHOT, columns=110, rows=30, colour=True, zone=UTC)
-    assert [click.unstyle(line) for line in painted] == shown()
-    assert painted != shown()
+    for phase in Phase:
+        snapshot = replace(SNAPSHOT, groups=(replace(ORDERS, phase=phase), BROKEN))
+        painted = screen(snapshot, columns=110, rows=30, colour=True, zone=UTC)
+        assert [click.unstyle(line) for line in painted] == shown(snapshot)
+        assert painted != shown(snapshot)
+        assert any(phase.value in line for line in painted)
 
 
 texts = st.text(max_size=40) | st.sampled_from(("注文", "e\u0301" * 9, "\x1b[31m", "a" * 300))
@@ -120,7 +112,7 @@ texts = st.text(max_size=40) | st.sampled_from(("注文", "e\u0301" * 9, "\x1b[3
     message=texts,
     levels=st.tuples(st.sampled_from(Phase), st.sampled_from(Level)),
 )
-def test_no_line_is_wider_nor_lower_than_the_terminal_whatever_it_shows(
+def test_the_screen_fits_any_terminal_with_any_text(
     columns: int, rows: int, names: list[str], message: str, levels: tuple[Phase, Level]
 ) -> None:
     phase, level = levels
@@ -137,9 +129,3 @@ def test_no_line_is_wider_nor_lower_than_the_terminal_whatever_it_shows(
     for line in (*lines, *last_screen(snapshot, columns=columns, colour=False, zone=UTC)):
         assert width(line) <= columns
         assert not set("\x1b\n\r") & set(line)
-
-
-@pytest.mark.parametrize("phase", Phase)
-def test_every_phase_has_its_colour(phase: Phase) -> None:
-    snapshot = replace(SNAPSHOT, groups=(replace(ORDERS, phase=phase),))
-    assert any(phase.value in line for line in screen(snapshot, columns=110, rows=30, colour=True))

@@ -1,127 +1,93 @@
-"""Manifests of what is on a server: `penstock plan` has nothing to do for them, and the API server takes them."""
+"""`penstock import --server`: manifests of what is on a server, for which `penstock plan` then has nothing to do."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from click.testing import Result
 
-from penstock_jetstream import Connection, JetStream
-from tests.operator.importing.zoo import BUCKETS, CONSUMERS, NEWER_THAN_2_11, STREAMS
+from penstock_jetstream import JetStream
+from tests.operator.cli.commands import ask, penstock
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.authentication import creds, user_and_password
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 
-PENSTOCK = Path(sys.executable).parent / "penstock"
+Config = Mapping[str, Any]
+ZOO = yaml.safe_load(Path(__file__).with_name("zoo.yaml").read_text())
+STREAMS, BUCKETS, CONSUMERS = ZOO["streams"], ZOO["buckets"], ZOO["consumers"]
+OLDEST = "2.11.17"
+VERSIONS = [None, pytest.param(OLDEST, marks=pytest.mark.full)]
 
 
-def penstock(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([PENSTOCK, *arguments], capture_output=True, text=True, check=False)
+def run_import(server: NatsServer, *arguments: str) -> Result:
+    return penstock("import", "--server", server.url, *arguments)
 
 
-def imported(*arguments: str) -> list[dict[str, Any]]:
-    done = penstock("import", *arguments)
-    assert done.returncode == 0, done.stderr
+def imported(server: NatsServer, *arguments: str) -> list[dict[str, Any]]:
+    done = run_import(server, *arguments)
+    assert done.exit_code == 0, done.stderr
     return list(yaml.safe_load_all(done.stdout))
 
 
-@pytest.fixture
-async def zoo(nats_server: NatsServer) -> NatsServer:
-    """A server with one of each."""
-    await fill(nats_server, STREAMS)
-    return nats_server
-
-
-async def fill(server: NatsServer, streams: Iterable[Mapping[str, Any]]) -> None:
-    async with Connection(server.url) as connection:
-        js = JetStream(connection)
+def fill(server: NatsServer, streams: Iterable[Config], consumers: Iterable[tuple[str, Config]] = ()) -> None:
+    async def create(js: JetStream) -> None:
         for config in streams:
             await js.streams.create(config)
-        for stream, config in CONSUMERS:
+        for stream, config in consumers:
             await js.consumers.create(stream, config)
 
-
-async def test_plan_has_nothing_to_do_for_what_was_imported_from_the_oldest_server(
-    start_nats: StartNats, tmp_path: Path
-) -> None:
-    server = start_nats(version="2.11.17")
-    known = [{name: value for name, value in each.items() if name not in NEWER_THAN_2_11} for each in STREAMS]
-    await fill(server, known)
-    manifests = tmp_path / "manifests.yaml"
-    manifests.write_text(penstock("import", "--server", server.url).stdout)
-    planned = penstock("plan", "-f", str(manifests), "--detailed-exitcode", "-o", "json")
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    assert json.loads(planned.stdout)["summary"] == {"unchanged": len(STREAMS) + len(CONSUMERS)}
+    ask(server.url, create)
 
 
-@pytest.mark.parametrize("version", [None, "2.11.17"])
-async def test_plan_has_nothing_to_do_for_the_streams_of_buckets_that_were_asked_for(
-    start_nats: StartNats, tmp_path: Path, version: str | None
-) -> None:
+def assert_plan_is_empty(server: NatsServer, folder: Path, *arguments: str, objects: int) -> None:
+    """Import, and assert that a plan of the manifests changes nothing."""
+    manifests = folder / "manifests.yaml"
+    manifests.write_text(run_import(server, *arguments).stdout)
+    planned = penstock("plan", "-f", manifests, "--detailed-exitcode", "-o", "json")
+    assert planned.exit_code == 0, planned.output
+    assert json.loads(planned.stdout)["summary"] == {"unchanged": objects}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_plan_of_imported_manifests_is_empty(start_nats: StartNats, tmp_path: Path, version: str | None) -> None:
     server = start_nats(version=version)
-    async with Connection(server.url) as connection:
-        for config in BUCKETS:
-            await JetStream(connection).streams.create(config)
-    chosen = [f"--stream={config['name']}" for config in BUCKETS]
-    manifests = tmp_path / "manifests.yaml"
-    manifests.write_text(penstock("import", "--server", server.url, *chosen).stdout)
-    planned = penstock("plan", "-f", str(manifests), "--detailed-exitcode", "-o", "json")
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    assert json.loads(planned.stdout)["summary"] == {"unchanged": len(BUCKETS)}
+    newer = ZOO["newer_than_2_11"] if version == OLDEST else ()
+    fill(server, [{name: each[name] for name in each if name not in newer} for each in STREAMS], CONSUMERS)
+    assert_plan_is_empty(server, tmp_path, objects=len(STREAMS) + len(CONSUMERS))
+    fill(server, BUCKETS)
+    buckets = [f"--stream={config['name']}" for config in BUCKETS]
+    assert_plan_is_empty(server, tmp_path, *buckets, objects=len(BUCKETS))
 
 
-def test_plan_has_nothing_to_do_for_what_was_imported(zoo: NatsServer, tmp_path: Path) -> None:
-    manifests = tmp_path / "manifests.yaml"
-    manifests.write_text(penstock("import", "--server", zoo.url).stdout)
-    planned = penstock("plan", "-f", str(manifests), "--detailed-exitcode", "-o", "json")
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-
-
-def test_all_that_is_on_the_server_is_imported_under_its_name(zoo: NatsServer) -> None:
-    manifests = imported("--server", zoo.url, "--namespace", "shop")
-    assert {each["metadata"]["namespace"] for each in manifests} == {"shop"}
+def test_all_streams_and_consumers_are_imported(nats_server: NatsServer, penstock_namespace: Namespace) -> None:
+    fill(nats_server, STREAMS, CONSUMERS)
+    manifests = imported(nats_server)
     specs = {kind: [each["spec"] for each in manifests if each["kind"] == kind] for kind in ("Stream", "Consumer")}
     assert sorted(spec["name"] for spec in specs["Stream"]) == sorted(config["name"] for config in STREAMS)
     assert len(specs["Consumer"]) == len(CONSUMERS)
     objects = [(each["kind"], each["metadata"]["name"]) for each in manifests]
     assert len(set(objects)) == len(objects)
-
-
-def test_the_api_server_takes_what_was_imported(zoo: NatsServer, penstock_namespace: Namespace) -> None:
-    for manifest in imported("--server", zoo.url):
-        penstock_namespace.kubectl("create", "--dry-run=server", "--filename=-", stdin=json.dumps(manifest))
-
-
-def test_json_is_a_list_of_the_same_manifests(zoo: NatsServer) -> None:
-    listed = json.loads(penstock("import", "--server", zoo.url, "-o", "json").stdout)
-    assert (listed["kind"], listed["items"]) == ("List", imported("--server", zoo.url))
-
-
-def test_a_chosen_stream_has_the_name_that_it_has_among_all(zoo: NatsServer) -> None:
-    everything = {each["spec"].get("name"): each for each in imported("--server", zoo.url) if each["kind"] == "Stream"}
-    chosen = imported("--server", zoo.url, "--stream", "PLAIN")
+    penstock_namespace.client.create(*manifests, dry_run=True)
+    elsewhere = imported(nats_server, "--namespace", "shop")
+    assert {each["metadata"]["namespace"] for each in elsewhere} == {"shop"}
+    listed = json.loads(run_import(nats_server, "-o", "json").stdout)
+    assert (listed["kind"], listed["items"]) == ("List", manifests)
+    chosen = imported(nats_server, "--stream", "PLAIN")
     assert [each["kind"] for each in chosen] == ["Connection", "Stream", "Consumer", "Consumer"]
-    assert chosen[1] == everything["PLAIN"]
+    assert chosen[1] in manifests, "a chosen stream has the name that it has among all"
+    missing = run_import(nats_server, "--stream", "NONE")
+    assert "The server has no stream named NONE." in missing.stderr
 
 
-def test_a_stream_that_is_not_there_is_said(nats_server: NatsServer) -> None:
-    done = penstock("import", "--server", nats_server.url, "--stream", "NONE")
-    assert "The server has no stream named NONE." in done.stderr
-
-
-async def test_what_nobody_declared_is_left_out_and_said(nats_server: NatsServer) -> None:
-    async with Connection(nats_server.url) as connection:
-        js = JetStream(connection)
-        for config in ({"name": "ORDERS"}, {"name": "KV_settings", "subjects": ["$KV.settings.>"]}):
-            await js.streams.create(config)
-        await js.consumers.create("ORDERS", {"durable_name": "JS_MIRROR_abc"})
-        await js.consumers.create("ORDERS", {"name": "passing", "inactive_threshold": 3600 * 10**9})
-    done = penstock("import", "--server", nats_server.url)
+def test_buckets_ephemeral_consumers_and_those_of_servers_are_left_out(nats_server: NatsServer) -> None:
+    consumers = ({"durable_name": "JS_MIRROR_abc"}, {"name": "passing", "inactive_threshold": 3600 * 10**9})
+    streams = ({"name": "ORDERS"}, {"name": "KV_settings", "subjects": ["$KV.settings.>"]})
+    fill(nats_server, streams, [("ORDERS", each) for each in consumers])
+    done = run_import(nats_server)
     kinds = [(each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(done.stdout)]
     assert kinds == [("Connection", "nats"), ("Stream", "orders")]
     assert "Stream KV_settings is left out, as it is a key-value bucket." in done.stderr
@@ -129,34 +95,26 @@ async def test_what_nobody_declared_is_left_out_and_said(nats_server: NatsServer
     assert "Consumer JS_MIRROR_abc of stream ORDERS is left out, as a server made it" in done.stderr
 
 
-def test_credentials_become_a_secret_that_a_comment_says_how_to_make(start_nats: StartNats, tmp_path: Path) -> None:
+def test_credentials_become_a_reference_to_a_secret(start_nats: StartNats, tmp_path: Path) -> None:
     server = start_nats(access=creds(tmp_path))
-    file = str(server.access.client.arguments["user_credentials"])
-    done = penstock("import", "--server", server.url, "--creds", file)
+    done = run_import(server, "--creds", str(server.access.client.arguments["user_credentials"]))
     [connection] = yaml.safe_load_all(done.stdout)
     assert connection["spec"]["auth"] == {"credentialsSecretRef": {"name": "nats-creds", "key": "user.creds"}}
     assert "kubectl create secret generic nats-creds" in done.stdout
 
 
-def test_a_login_in_the_url_does_not_reach_the_manifest(start_nats: StartNats) -> None:
+def test_a_password_in_the_url_is_not_printed(start_nats: StartNats) -> None:
     server = start_nats(access=user_and_password())
     user, secret = server.access.client.arguments["user"], server.access.client.arguments["password"]
-    url = server.url.replace("nats://", f"nats://{user}:{secret}@")
-    done = penstock("import", "--server", url)
+    done = penstock("import", "--server", server.url.replace("nats://", f"nats://{user}:{secret}@"))
     [connection] = yaml.safe_load_all(done.stdout)
     assert connection["spec"] == {"servers": [server.url]}
-    assert secret not in done.stdout + done.stderr
+    assert secret not in done.output
     assert "put it into a Secret, and name that in auth.userPasswordSecretRef." in done.stdout
 
 
-def test_a_server_that_is_not_there_is_said_in_a_sentence() -> None:
-    done = penstock("import", "--server", "nats://127.0.0.1:1")
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: ")
-    assert "Traceback" not in done.stderr
-
-
-def test_no_server_is_a_wrong_usage() -> None:
-    done = penstock("import")
-    assert done.returncode == 2
-    assert "Say which server: --server URL" in done.stderr
+def test_an_unreachable_server_and_none_are_errors() -> None:
+    unreachable = penstock("import", "--server", "nats://127.0.0.1:1")
+    assert (unreachable.exit_code, unreachable.stderr.startswith("Error: ")) == (1, True)
+    none = penstock("import")
+    assert (none.exit_code, "Say which server: --server URL" in none.stderr) == (2, True)

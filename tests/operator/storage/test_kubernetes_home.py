@@ -19,6 +19,7 @@ from penstock_operator.storage.access import find_access
 from penstock_operator.storage.errors import HomeError, NoAnswerError, ObjectChangedError, RefusedError
 from penstock_operator.storage.kubernetes_home import KubernetesHome
 from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.client import Client
 
 CREATED = Note(Reason.CREATED, "The stream ORDERS was created.")
 DRIFTED = Note(Reason.DRIFTED, "maxAge is 1h, and not 2h.", is_warning=True)
@@ -31,19 +32,24 @@ def home(client: ApiClient) -> KubernetesHome:
 
 
 @pytest.fixture
-def nats(penstock_namespace: Namespace) -> Declared:
+def cluster(penstock_namespace: Namespace) -> Client:
+    return penstock_namespace.client
+
+
+@pytest.fixture
+def nats(cluster: Client) -> Declared:
     """A Connection that was just read."""
-    return create(penstock_namespace)
+    return create(cluster)
 
 
-def create(namespace: Namespace) -> Declared:
+def create(cluster: Client) -> Declared:
     manifest = {
         "apiVersion": API_VERSION,
         "kind": "Connection",
         "metadata": {"name": "nats"},
         "spec": {"servers": ["nats://nats.nats"]},
     }
-    return as_read(namespace.client.create(manifest))
+    return as_read(cluster.create(manifest))
 
 
 def as_read(manifest: Mapping[str, Any]) -> Declared:
@@ -60,53 +66,47 @@ def as_read(manifest: Mapping[str, Any]) -> Declared:
     )
 
 
-def counts(namespace: Namespace) -> dict[tuple[str, str], int]:
-    return {(event["type"], event["reason"]): event["count"] for event in namespace.client.list("events")}
+def counts(cluster: Client) -> dict[tuple[str, str], int]:
+    return {(event["type"], event["reason"]): event["count"] for event in cluster.list("events")}
 
 
-async def test_a_status_replaces_the_former_one(
-    home: KubernetesHome, nats: Declared, penstock_namespace: Namespace
-) -> None:
+async def test_a_status_replaces_the_former_one(home: KubernetesHome, nats: Declared, cluster: Client) -> None:
     await home.write_status(nats, {"observedGeneration": 1, "conditions": []})
     await home.write_status(nats, {"conditions": []})
-    assert penstock_namespace.client.get(NATS)["status"] == {"conditions": []}
+    assert cluster.get(NATS)["status"] == {"conditions": []}
     with pytest.raises(RefusedError, match="must be of type integer") as refused:
         await home.write_status(nats, {"observedGeneration": "one"})
     assert refused.value.causes
 
 
 async def test_a_status_of_a_deleted_object_is_not_written_to_its_successor(
-    home: KubernetesHome, nats: Declared, penstock_namespace: Namespace
+    home: KubernetesHome, nats: Declared, cluster: Client
 ) -> None:
-    penstock_namespace.client.delete(NATS)
+    cluster.delete(NATS)
     with pytest.raises(ObjectChangedError, match="is not what it was"):
         await home.write_status(nats, {"observedGeneration": 1})
-    create(penstock_namespace)
+    create(cluster)
     with pytest.raises(ObjectChangedError):
         await home.write_status(nats, {"observedGeneration": 1})
-    assert "status" not in penstock_namespace.client.get(NATS)
+    assert "status" not in cluster.get(NATS)
 
 
-async def test_finalizers_are_written_and_removed(
-    home: KubernetesHome, nats: Declared, penstock_namespace: Namespace
-) -> None:
+async def test_finalizers_are_written_and_removed(home: KubernetesHome, nats: Declared, cluster: Client) -> None:
     await home.write_finalizers(nats, ["penstock.dev/server-object"])
-    assert penstock_namespace.client.get(NATS)["metadata"]["finalizers"] == ["penstock.dev/server-object"]
+    assert cluster.get(NATS)["metadata"]["finalizers"] == ["penstock.dev/server-object"]
     await home.write_finalizers(replace(nats, finalizers=("penstock.dev/server-object",)), [])
-    assert "finalizers" not in penstock_namespace.client.get(NATS)["metadata"]
+    assert "finalizers" not in cluster.get(NATS)["metadata"]
 
 
-async def test_a_finalizer_of_another_controller_is_kept(
-    home: KubernetesHome, nats: Declared, penstock_namespace: Namespace
-) -> None:
-    penstock_namespace.client.patch(NATS, {"metadata": {"finalizers": ["example.com/theirs"]}})
+async def test_a_finalizer_of_another_controller_is_kept(home: KubernetesHome, nats: Declared, cluster: Client) -> None:
+    cluster.patch(NATS, {"metadata": {"finalizers": ["example.com/theirs"]}})
     with pytest.raises(ObjectChangedError):
         await home.write_finalizers(nats, ["penstock.dev/server-object"])
-    assert penstock_namespace.client.get(NATS)["metadata"]["finalizers"] == ["example.com/theirs"]
+    assert cluster.get(NATS)["metadata"]["finalizers"] == ["example.com/theirs"]
 
 
 async def test_a_repeated_event_is_shown_with_its_object_and_counted(
-    home: KubernetesHome, nats: Declared, penstock_namespace: Namespace
+    home: KubernetesHome, nats: Declared, cluster: Client, penstock_namespace: Namespace
 ) -> None:
     await home.tell(nats, CREATED)
     description = penstock_namespace.kubectl("describe", NATS)
@@ -114,44 +114,42 @@ async def test_a_repeated_event_is_shown_with_its_object_and_counted(
     assert "The stream ORDERS was created." in description
     await home.tell(nats, CREATED)
     await home.tell(nats, DRIFTED)
-    assert counts(penstock_namespace) == {("Normal", "Created"): 2, ("Warning", "Drifted"): 1}
+    assert counts(cluster) == {("Normal", "Created"): 2, ("Warning", "Drifted"): 1}
 
 
 async def test_the_count_of_an_event_goes_on_in_another_process_of_the_operator(
-    home: KubernetesHome, nats: Declared, penstock_namespace: Namespace
+    home: KubernetesHome, nats: Declared, cluster: Client
 ) -> None:
     for _ in range(2):
         await home.tell(nats, CREATED)
     async with ApiClient(await find_access()) as client:
         await KubernetesHome(client).tell(nats, CREATED)
-    assert counts(penstock_namespace) == {("Normal", "Created"): 3}
+    assert counts(cluster) == {("Normal", "Created"): 3}
 
 
 async def test_an_event_that_the_api_server_has_deleted_is_created_again(
-    home: KubernetesHome, nats: Declared, penstock_namespace: Namespace
+    home: KubernetesHome, nats: Declared, cluster: Client
 ) -> None:
     await home.tell(nats, CREATED)
-    penstock_namespace.client.delete_all("events")
+    cluster.delete_all("events")
     await home.tell(nats, CREATED)
-    assert counts(penstock_namespace) == {("Normal", "Created"): 1}
+    assert counts(cluster) == {("Normal", "Created"): 1}
 
 
 async def test_a_message_longer_than_the_limit_of_events_is_cut(
-    home: KubernetesHome, nats: Declared, penstock_namespace: Namespace
+    home: KubernetesHome, nats: Declared, cluster: Client
 ) -> None:
     await home.tell(nats, Note(Reason.DRIFTED, "long " * 1000))
-    assert [len(event["message"]) for event in penstock_namespace.client.list("events")] == [1024]
+    assert [len(event["message"]) for event in cluster.list("events")] == [1024]
 
 
-async def test_secrets_and_labels_of_namespaces_are_read(home: KubernetesHome, penstock_namespace: Namespace) -> None:
-    name = penstock_namespace.name
+async def test_secrets_and_labels_of_namespaces_are_read(home: KubernetesHome, cluster: Client) -> None:
+    name = cluster.namespace
     data = {"user": base64.b64encode(b"\x00ann").decode()}
-    penstock_namespace.client.create(
-        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"}, "data": data}
-    )
+    cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"}, "data": data})
     assert await home.secret(name, "login") == {"user": b"\x00ann"}
     assert await home.secret(name, "other") is None
-    penstock_namespace.client.label(f"namespace/{name}", {"team": "sales"})
+    cluster.label(f"namespace/{name}", {"team": "sales"})
     assert (await home.namespace_labels(name))["team"] == "sales"
     assert await home.namespace_labels("no-such-namespace") == {}
 

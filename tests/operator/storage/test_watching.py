@@ -37,34 +37,26 @@ def names(objects: Sequence[dict[str, dict[str, str]]]) -> list[str]:
     return sorted(each["metadata"]["name"] for each in objects)
 
 
-async def test_a_watch_lists_all_selected_objects_and_then_each_change(client: ApiClient, namespace: Namespace) -> None:
-    put(namespace, "first", a="1")
-    put(namespace, "other", label="team=theirs")
-    async with aclosing(watch(client, watched(namespace))) as events:
-        there = await following(events)
-        assert isinstance(there, Listed)
-        assert names(there.objects) == ["first"]
-        put(namespace, "elsewhere", label="team=theirs")
-        put(namespace, "first", a="2")
-        changed = await following(events)
-        assert isinstance(changed, Changed)
-        assert changed.object["data"] == {"a": "2"}
-        namespace.client.delete("configmap/first")
-        gone = await following(events)
-        assert isinstance(gone, Gone)
-        assert gone.object["metadata"]["name"] == "first"
-
-
-async def test_a_list_longer_than_a_page_is_complete(
+async def test_a_watch_lists_all_selected_objects_and_then_each_change(
     client: ApiClient, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "PAGE_OBJECTS", 2)
     for number in range(5):
-        put(namespace, f"c{number}")
+        put(namespace, f"c{number}", a="1")
+    put(namespace, "other", label="team=theirs")
     async with aclosing(watch(client, watched(namespace))) as events:
         there = await following(events)
-    assert isinstance(there, Listed)
-    assert names(there.objects) == [f"c{number}" for number in range(5)]
+        assert isinstance(there, Listed)
+        assert names(there.objects) == [f"c{number}" for number in range(5)]
+        put(namespace, "elsewhere", label="team=theirs")
+        put(namespace, "c0", a="2")
+        changed = await following(events)
+        assert isinstance(changed, Changed)
+        assert changed.object["data"] == {"a": "2"}
+        namespace.client.delete("configmap/c0")
+        gone = await following(events)
+        assert isinstance(gone, Gone)
+        assert gone.object["metadata"]["name"] == "c0"
 
 
 async def test_a_watch_of_metadata_has_no_data(client: ApiClient, namespace: Namespace) -> None:
