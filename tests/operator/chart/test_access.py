@@ -29,16 +29,11 @@ def account_with(namespace: Namespace, role: Object) -> Path:
     """Create a service account with a role in the namespace, and return its kubeconfig."""
     metadata = {"name": "person", "namespace": namespace.name}
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role["metadata"]["name"]}
-    binding = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata,
-        "roleRef": reference,
-        "subjects": [{"kind": "ServiceAccount", **metadata}],
-    }
+    subject = {"kind": "ServiceAccount", **metadata}
+    of_binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": metadata}
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-    apply(namespace.cluster, [role, account, binding])
-    return namespace.cluster.kubeconfig_for_service_account(namespace.name, "person")
+    namespace.client.apply(role, account, {**of_binding, "roleRef": reference, "subjects": [subject]})
+    return namespace.kubeconfig_for_service_account("person")
 
 
 @pytest.mark.parametrize(("name", "writes"), [("view", False), ("edit", True), ("admin", True)])
@@ -56,10 +51,11 @@ def test_the_clusters_own_roles_include_our_kinds(penstock_namespace: Namespace,
     plane.client.delete(f"clusterrole/{role['metadata']['name']}")
 
 
-def test_aggregated_roles_and_the_network_policy_are_optional() -> None:
+def test_aggregated_roles_the_network_policy_and_monitoring_are_optional() -> None:
     assert set(aggregated(render())) == {"view", "edit", "admin"}
     assert aggregated(render("--set=aggregatedRoles.create=false")) == {}
-    assert of_kind(render(), "NetworkPolicy") == []
+    monitoring = {"Service", "ServiceMonitor", "PodMonitor", "PrometheusRule", "ConfigMap"}
+    assert not {found["kind"] for found in render()} & {"NetworkPolicy", *monitoring}
 
 
 def test_the_network_policy_allows_probes_dns_the_api_server_and_nats(namespace: Namespace) -> None:

@@ -1,6 +1,7 @@
 """What charts/penstock renders and prints, and whether the API server and the operator accept it."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -38,19 +39,16 @@ def test_the_pod_meets_the_restricted_standard(namespace: Namespace) -> None:
     assert template["spec"]["containers"][0]["securityContext"]["readOnlyRootFilesystem"] is True
 
 
-def test_definitions_stay_when_the_chart_is_uninstalled() -> None:
-    crds = of_kind(render(), "CustomResourceDefinition")
+def test_definitions_come_with_admission_policies_and_stay_when_the_chart_is_uninstalled() -> None:
+    policies = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    objects, without = render(), render("--set=crds.install=false")
+    crds = of_kind(objects, "CustomResourceDefinition")
     assert [crd["metadata"]["annotations"]["helm.sh/resource-policy"] for crd in crds] == ["keep"] * len(KINDS)
-    assert of_kind(render("--set=crds.install=false"), "CustomResourceDefinition") == []
-
-
-def test_admission_policies_come_with_the_definitions_on_servers_that_have_them() -> None:
-    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-    objects = render()
-    assert [len(of_kind(objects, kind)) for kind in kinds] == [2, 2]
-    assert all(found["metadata"]["labels"] for kind in kinds for found in of_kind(objects, kind))
-    for values in ("--set=crds.install=false", "--kube-version=1.29.0"):
-        assert [of_kind(render(values), kind) for kind in kinds] == [[], []]
+    assert of_kind(without, "CustomResourceDefinition") == []
+    assert [len(of_kind(objects, kind)) for kind in policies] == [2, 2]
+    assert all(found["metadata"]["labels"] for kind in policies for found in of_kind(objects, kind))
+    for others in (without, render("--kube-version=1.29.0")):  # whose API server has no such policies
+        assert [of_kind(others, kind) for kind in policies] == [[], []]
 
 
 def test_two_replicas_are_spread_and_have_a_disruption_budget() -> None:
@@ -77,15 +75,6 @@ def test_all_replicas_use_the_lease_that_their_role_names() -> None:
     assert [rule.get("resourceNames") for rule in role["rules"]] == [None, ["release-penstock"]]
 
 
-def test_the_image_has_the_charts_version_unless_values_set_another() -> None:
-    def image(*values: str) -> str:
-        return str(container(render(*values))["image"])
-
-    assert image() == f"penstock/operator:{VERSION}"
-    assert image("--set=image.repository=mirror.test/penstock", "--set-string=image.tag=1") == "mirror.test/penstock:1"
-    assert image("--set-string=image.tag=1", f"--set=image.digest={DIGEST}") == f"penstock/operator@{DIGEST}"
-
-
 def options(*values: str) -> dict[str, list[str]]:
     """Return the operator's arguments by the names of its options."""
     found: dict[str, list[str]] = {}
@@ -95,15 +84,18 @@ def options(*values: str) -> dict[str, list[str]]:
     return found
 
 
-def test_workers_have_the_image_of_the_operators_version_and_a_restricted_pod() -> None:
+def test_images_have_the_charts_version_unless_values_set_others() -> None:
+    def image(*values: str) -> str:
+        return str(container(render(*values))["image"])
+
+    assert image() == f"penstock/operator:{VERSION}"
+    assert image("--set=image.repository=mirror.test/penstock", "--set-string=image.tag=1") == "mirror.test/penstock:1"
+    assert image("--set-string=image.tag=1", f"--set=image.digest={DIGEST}") == f"penstock/operator@{DIGEST}"
     found = options()
     assert found["--worker-image"] == [f"penstock/worker:{VERSION}"]
     assert found["--worker-pull-policy"] == ["IfNotPresent"]
     assert found["--pod-security"] == ["restricted"]
     assert "--worker-pull-secret" not in found
-
-
-def test_workers_may_have_another_image_and_pull_secrets() -> None:
     found = options("--set=worker.image.repository=mirror.test/worker", f"--set=worker.image.digest={DIGEST}", PULLED)
     assert found["--worker-image"] == [f"mirror.test/worker@{DIGEST}"]
     assert found["--worker-pull-secret"] == ["one", "two"]
@@ -114,6 +106,7 @@ def test_the_operator_has_all_options_that_the_chart_sets() -> None:
     assert options(PULLED, "--set=namespaces={orders}").keys() <= known
 
 
+@cache
 def notes(*values: str) -> str:
     outcome = helm("install", "release", str(CHART), "--dry-run=client", "--namespace=penstock", *values)
     assert outcome.returncode == 0, outcome.stderr
@@ -132,19 +125,14 @@ def test_the_notes_name_commands_and_files_that_exist() -> None:
     assert all((ROOT / file).exists() for file in files)
 
 
-SENTENCES = {
-    "It serves orders, bills.": "--set=namespaces={orders,bills}",
-    "kubectl --namespace orders apply": "--set=namespaces={orders,bills}",
-    "penstock crds | kubectl apply --server-side -f -": "--set=crds.install=false",
-    "It is paused": "--set=replicas=0",
-}
-
-
-def test_the_notes_depend_on_values(subtests: pytest.Subtests) -> None:
-    usual = notes()
-    for sentence, values in SENTENCES.items():
-        with subtests.test(sentence):
-            assert sentence in notes(values)
-            assert sentence not in usual
-    assert "helm test" in usual
+def test_the_notes_depend_on_values() -> None:
+    for sentence, values in (
+        ("It serves orders, bills.", "--set=namespaces={orders,bills}"),
+        ("kubectl --namespace orders apply", "--set=namespaces={orders,bills}"),
+        ("penstock crds | kubectl apply --server-side -f -", "--set=crds.install=false"),
+        ("It is paused", "--set=replicas=0"),
+    ):
+        assert sentence in notes(values)
+        assert sentence not in notes()
+    assert "helm test" in notes()
     assert "helm test" not in notes("--set=tests.enabled=false")

@@ -62,11 +62,6 @@ def promtool(tmp_path: Path, *arguments: str, **files: object) -> None:
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
 
 
-def test_monitoring_is_optional() -> None:
-    kinds = {found["kind"] for found in render()}
-    assert not kinds & {"Service", "ServiceMonitor", "PodMonitor", "PrometheusRule", "ConfigMap"}
-
-
 def test_the_service_monitor_finds_the_metrics_of_the_service(namespace: Namespace) -> None:
     objects = render("--set=metrics.serviceMonitor.enabled=true", namespace=namespace.name)
     [service], [monitor] = of_kind(objects, "Service"), of_kind(objects, "ServiceMonitor")

@@ -30,24 +30,19 @@ def test_get_shows_each_object_and_why_it_is_not_ready(declared: Declared, fresh
 
 
 def test_get_takes_a_kind_by_any_of_its_names_and_an_object(declared: Declared, fresh_name: str) -> None:
-    declared.stream(fresh_name)
-    declared.stream("orders")
-    for kind in ("stream", "streams", "Stream", "jstream"):
-        assert [each["metadata"]["name"] for each in declared.data("get", kind)["items"]] == ["orders", fresh_name]
-    assert [each["kind"] for each in declared.data("get", "stream", fresh_name)["items"]] == ["Stream"]
-    missing = declared.run("get", "stream", "nothing")
-    assert (missing.exit_code, missing.stderr) == (1, "Error: There is no Stream nothing.\n")
-
-
-def test_a_stream_that_differs_is_not_ready(declared: Declared, fresh_name: str) -> None:
     declared.stream(fresh_name, description="old")
     declared.run("apply")
     declared.stream(fresh_name, description="new")
-    [found] = yaml.safe_load(declared.run("get", "stream", "-o", "yaml").stdout)["items"]
+    declared.stream("orders", name=f"{fresh_name}-missing")
+    for kind in ("stream", "streams", "Stream", "jstream"):
+        assert [each["metadata"]["name"] for each in declared.data("get", kind)["items"]] == ["orders", fresh_name]
+    [found] = yaml.safe_load(declared.run("get", "stream", fresh_name, "-o", "yaml").stdout)["items"]
     [ready] = found["status"]["conditions"]
-    assert (ready["status"], ready["reason"]) == ("False", "Drifted")
+    assert (found["kind"], ready["status"], ready["reason"]) == ("Stream", "False", "Drifted")
     assert ready["message"] == "description: old is to be new."
     assert found["spec"]["description"] == "new"
+    missing = declared.run("get", "stream", "nothing")
+    assert (missing.exit_code, missing.stderr) == (1, "Error: There is no Stream nothing.\n")
 
 
 def test_lag_shows_pending_and_unacknowledged_messages(declared: Declared, fresh_name: str) -> None:

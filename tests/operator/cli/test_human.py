@@ -28,16 +28,12 @@ DURATIONS = {
 }
 
 
-def test_a_number_has_commas() -> None:
-    numbers = {0: "0", 999: "999", 12_345: "12,345", -1: "-1", None: "-"}
-    assert {value: human.number(value) for value in numbers} == numbers
+NUMBERS = {0: "0", 999: "999", 12_345: "12,345", -1: "-1", None: "-"}
 
 
-def test_a_size_has_the_unit_that_leaves_it_below_1024() -> None:
+def test_numbers_sizes_and_durations_have_commas_and_one_unit() -> None:
+    assert {value: human.number(value) for value in NUMBERS} == NUMBERS
     assert {value: human.size(value) for value in SIZES} == SIZES
-
-
-def test_a_duration_has_one_unit() -> None:
     assert {value: human.duration(value) for value in DURATIONS} == DURATIONS
 
 

@@ -16,18 +16,12 @@ def test_columns_are_aligned_and_numbers_are_on_the_right() -> None:
         "orders         12,345   ready",
         "a-long-name         7",
     ]
-
-
-def test_a_table_without_rows_has_its_headings() -> None:
     assert lines(COLUMNS, []) == ["STREAM   PENDING   STATE"]
 
 
 def test_wide_letters_take_two_columns_and_accents_none() -> None:
-    assert lines((Column("A"), Column("B")), [("注文", "x"), ("e\u0301", "y")]) == [
-        "A      B",
-        "注文   x",
-        "e\u0301      y",
-    ]
+    rows = [("注文", "x"), ("e\u0301", "y")]
+    assert lines((Column("A"), Column("B")), rows) == ["A      B", "注文   x", "e\u0301      y"]
 
 
 @given(st.lists(st.tuples(st.text(), st.text(), st.text()), max_size=5))

@@ -55,16 +55,14 @@ async def test_one_renewal_of_a_deleted_lease_creates_it_and_the_second_is_refus
         await lease.write(Claim(record.version, "other", 15, 0))
 
 
-async def test_a_released_lease_has_no_holder(lease: Lease, namespace: Namespace) -> None:
-    candidate = Candidate(identity="me").wrote(await lease.write(CREATE), 0)
-    claim = candidate.release()
+async def test_a_released_lease_and_an_empty_one_have_no_holder(lease: Lease, namespace: Namespace) -> None:
+    claim = Candidate(identity="me").wrote(await lease.write(CREATE), 0).release()
     assert claim is not None
     assert (await lease.write(claim)).holder == ""
     assert "holderIdentity" not in stored(namespace)
-
-
-async def test_an_empty_lease_of_another_program_is_understood(lease: Lease, namespace: Namespace) -> None:
-    namespace.client.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "penstock"}})
+    namespace.client.delete("lease/penstock")
+    empty = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "penstock"}}
+    namespace.client.create(empty)
     record = await lease.read()
     assert record is not None
     assert (record.holder, record.duration_seconds, record.transitions) == ("", 0, 0)
