@@ -52,15 +52,15 @@ class RunningGroup:
         While a batch runs, the next one is collected until it is full: without the first, it might be two.
         """
         paused = PausedScript()
-        handed = self.work.script.handed
+        handed, before = self.work.script.handed, len(self.work.script.handed)
         self.work.script.process = paused.process
         self.work.batch_of(messages)
         await self.work.publish_many(1)
         with self.work.driver():
             async with self.work.working():
-                await eventually_async(lambda: len(handed) == 1, "the first batch runs")
+                await eventually_async(lambda: len(handed) == before + 1, "the first batch runs")
                 await self.work.publish_many(messages)
-                await eventually_async(lambda: len(handed) == 2, "the second batch runs")
+                await eventually_async(lambda: len(handed) == before + 2, "the second batch runs")
                 yield paused
 
     async def dead_letter(self, *payloads: bytes, **options: Any) -> None:  # noqa: ANN401 - of publish
