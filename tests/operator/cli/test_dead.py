@@ -45,6 +45,7 @@ async def test_messages_that_are_not_text_or_large_are_shown_readably(orders: Ru
     assert text.endswith("  … --raw writes all of it\n")
 
 
+@pytest.mark.interpreter
 async def test_a_killed_replay_that_is_repeated_sends_each_message_once(orders: RunningGroup) -> None:
     await orders.dead_letter(*(b"%d" % number for number in range(MANY)))
     replaying = await asyncio.create_subprocess_exec(PENSTOCK, "dead", "replay", "--all", "-f", orders.declared.folder)

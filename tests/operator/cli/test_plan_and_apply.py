@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.operator.cli.commands import Declared, first_words, penstock, stream_names
@@ -28,6 +29,7 @@ def test_a_plan_shows_what_would_be_created_and_creates_nothing(declared: Declar
     assert fresh_name not in stream_names(declared.url)
 
 
+@pytest.mark.interpreter
 def test_apply_creates_objects_in_any_order_and_then_changes_nothing(declared: Declared, fresh_name: str) -> None:
     declared.consumer(f"a-{fresh_name}", fresh_name)  # its file comes first
     declared.stream(fresh_name)
