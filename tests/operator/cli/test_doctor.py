@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock_operator.resources import ConnectionSpec
 from penstock_operator.services.nats import examination
-from penstock_operator.services.nats.examination import Finding, Verdict, examine
 from penstock_operator.services.nats.permissions import Feature, Permission, Verb, permissions, server_configuration
 from tests.operator.cli.commands import Declared, data, penstock, stream_names
 from tests.testbed import ports
 from tests.testbed.nats.authentication import creds
-from tests.testbed.nats.fixtures import StartNats, StartRelay
+from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import WITHIN_SECONDS
 
@@ -20,8 +18,8 @@ ALL = tuple(permissions())
 USER, PASSWORD = "operator", "hush"
 
 
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that answers late is judged as one that answers never."""
     monkeypatch.setattr(examination, "ANSWER_SECONDS", WITHIN_SECONDS)
 
@@ -30,6 +28,7 @@ def verdicts(*arguments: str | Path) -> dict[str, str]:
     return {each["what"]: each["verdict"] for each in data("doctor", *arguments)["findings"]}
 
 
+@pytest.mark.usefixtures("patient")
 def test_each_server_is_tried_and_not_changed(server: NatsServer) -> None:
     before = stream_names(server.url)
     good = penstock("doctor", "--server", server.url)
@@ -53,6 +52,7 @@ def test_each_connection_of_manifests_is_examined_with_its_secrets(declared: Dec
     assert "Secret default/login does not exist" in missing["sentence"]
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_credentials_file_is_used(start_nats: StartNats, tmp_path: Path) -> None:
     guarded = start_nats(access=creds(tmp_path))
     file = guarded.access.client.arguments["user_credentials"]
@@ -65,6 +65,7 @@ def user(name: str, granted: Collection[Permission]) -> Mapping[str, object]:
     return {"user": name, "password": PASSWORD, "permissions": server_configuration(granted)}
 
 
+@pytest.mark.usefixtures("patient")
 def test_each_missing_permission_is_named(start_nats: StartNats, tmp_path: Path, subtests: pytest.Subtests) -> None:
     """The user `operator` has all permissions of the document, and each other one lacks one of them."""
     inbox = [each for each in ALL if each.feature is Feature.CONNECT and each.verb is Verb.SUBSCRIBE]
@@ -90,19 +91,7 @@ def test_each_missing_permission_is_named(start_nats: StartNats, tmp_path: Path,
             assert permission.subject in finding["sentence"]
 
 
-async def test_permissions_that_a_silent_server_does_not_judge_are_not_called_granted(
-    server: NatsServer, start_relay: StartRelay
-) -> None:
-    relay = start_relay(server.port)
-    found: dict[str, Finding] = {}
-    async for finding in examine(ConnectionSpec(servers=[relay.url]), "", {}):
-        found[finding.what] = finding
-        if finding.what == "consumers":
-            relay.half_open()
-    assert (found["consumers"].verdict, found["permissions"].verdict) == (Verdict.GOOD, Verdict.DOUBTFUL)
-    assert "could not be tried" in found["permissions"].sentence
-
-
+@pytest.mark.usefixtures("patient")
 def test_accounts_without_jetstream_are_bad_and_nearly_reached_limits_doubtful(
     start_nats: StartNats, tmp_path: Path
 ) -> None:
