@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from penstock_operator.resources import ConnectionSpec
 from penstock_operator.services.nats import examination
+from penstock_operator.services.nats.examination import Finding, Verdict, examine
 from penstock_operator.services.nats.permissions import Feature, Permission, Verb, permissions, server_configuration
 from tests.operator.cli.commands import Declared, data, penstock, stream_names
 from tests.testbed import ports
 from tests.testbed.nats.authentication import creds
-from tests.testbed.nats.fixtures import StartNats
+from tests.testbed.nats.fixtures import StartNats, StartRelay
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import WITHIN_SECONDS
 
@@ -89,6 +91,19 @@ def test_each_missing_permission_is_named(start_nats: StartNats, tmp_path: Path,
             [finding] = found[name]
             assert finding["what"] == f"permission to {permission.feature}"
             assert permission.subject in finding["sentence"]
+
+
+async def test_permissions_that_a_silent_server_does_not_judge_are_not_called_granted(
+    server: NatsServer, start_relay: StartRelay
+) -> None:
+    relay = start_relay(server.port)
+    found: dict[str, Finding] = {}
+    async for finding in examine(ConnectionSpec(servers=[relay.url]), "", {}):
+        found[finding.what] = finding
+        if finding.what == "consumers":
+            relay.half_open()
+    assert (found["consumers"].verdict, found["permissions"].verdict) == (Verdict.GOOD, Verdict.DOUBTFUL)
+    assert "could not be tried" in found["permissions"].sentence
 
 
 @pytest.mark.usefixtures("patient")

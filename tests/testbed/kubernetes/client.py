@@ -45,13 +45,13 @@ class Client:
 
     def create(self, *manifests: Object, dry_run: bool = False) -> Object:
         """Create objects, refusing fields that their kinds don't have, and return the last."""
-        query = {"fieldValidation": "Strict", **({"dryRun": "All"} if dry_run else {})}
+        query = _creating(dry_run=dry_run)
         answers = [self.request("POST", self._collection(each), each, query=query) for each in manifests]
         return answers[-1]
 
-    def apply(self, *manifests: Object) -> Object:
+    def apply(self, *manifests: Object, dry_run: bool = False) -> Object:
         """Apply objects server-side, taking over fields from other managers, and return the last."""
-        query = {"fieldManager": MANAGER, "force": "true", "fieldValidation": "Strict"}
+        query = {"fieldManager": MANAGER, "force": "true", **_creating(dry_run=dry_run)}
         paths = [f"{self._collection(each)}/{each['metadata']['name']}" for each in manifests]
         answers = [
             self.request("PATCH", path, each, content_type=APPLY, query=query)
@@ -173,6 +173,10 @@ class Client:
                         for name in resource.names():
                             found.setdefault(name, resource)
         return found
+
+
+def _creating(*, dry_run: bool) -> dict[str, str]:
+    return {"fieldValidation": "Strict", **({"dryRun": "All"} if dry_run else {})}
 
 
 class _Resource:

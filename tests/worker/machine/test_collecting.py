@@ -85,6 +85,15 @@ def test_short_runs_allow_two_more_batches_than_the_driver_has() -> None:
     assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
 
 
+def test_room_is_stated_again_after_finished_messages_came_again_and_were_answered_at_once() -> None:
+    """The room has not changed, but the lane has counted the messages against it."""
+    play = after_a_run_of(0.1)
+    assert play.take(actions.ReleasePull)[-1].messages == 400
+    play.arrive(*range(1, 101), redelivered=True)
+    play.one(actions.Acknowledge)
+    assert play.take(actions.ReleasePull)[-1].messages == 400
+
+
 def test_before_the_first_run_is_done_only_as_much_is_pulled_as_the_driver_has_places_for() -> None:
     play = Play(replace(SETTINGS, ledger=False))
     play.handle(events.Started(), events.DriverReady("one"))

@@ -16,7 +16,7 @@ def at_work() -> tuple[Play, actions.HandOver]:
 def test_retired_worker_gives_back_what_it_collected_and_finishes_what_runs() -> None:
     play, run = at_work()
     play.handle(events.Retire())
-    assert play.one(actions.HoldPull).reasons == (HoldReason.RETIRING,)
+    assert play.take(actions.HoldPull)[-1].reasons == (HoldReason.RETIRING,)
     assert play.given_back() == [(2, 0)]
     play.end(run, Verdict.OK)
     (settled,) = play.settle()
@@ -57,12 +57,14 @@ def test_retired_worker_gives_back_a_run_that_fails_for_others_to_try() -> None:
 
 def test_reinstated_worker_pulls_and_runs_again_and_repeated_orders_change_nothing() -> None:
     play, run = at_work()
-    play.handle(events.Retire(), events.Retire())
-    play.one(actions.HoldPull)
-    play.finish(run)
     play.take(actions.ReleasePull)
+    play.handle(events.Retire(), events.Retire())
+    play.finish(run)
+    assert play.take(actions.HoldPull)
+    assert not play.take(actions.ReleasePull)
     play.handle(events.Reinstate(), events.Reinstate())
-    play.one(actions.ReleasePull)
+    assert play.take(actions.ReleasePull)
+    assert not play.take(actions.HoldPull)
     play.arrive(2, 3, redelivered=True)
     play.handle(events.LedgerRead(()))
     play.wait(SETTINGS.batch.max_wait_seconds)
@@ -72,7 +74,7 @@ def test_reinstated_worker_pulls_and_runs_again_and_repeated_orders_change_nothi
 def test_collected_messages_are_given_back_at_once_when_the_driver_ends() -> None:
     play, run = at_work()
     play.handle(events.DriverEnding())
-    assert play.one(actions.HoldPull).reasons == (HoldReason.DRIVER,)
+    assert play.take(actions.HoldPull)[-1].reasons == (HoldReason.DRIVER,)
     assert play.given_back() == [(2, 0)]
     play.finish(run)
     play.handle(events.DriverLost("It is gone."))
