@@ -86,7 +86,7 @@ def test_the_newest_archives_stay(tmp_path: Path) -> None:
     found.unfinished.touch()
     for name, age_seconds in (("of-a-jvm-that-was-killed.17", LEFT_SECONDS + 1), ("being-made.18", 0)):
         (tmp_path / name).touch()
-        made = time.time() - age_seconds
+        made = time.time() - age_seconds  # calm: files have the wall clock's time
         os.utime(tmp_path / name, (made, made))
     found.keep(is_whole=True)
     (tmp_path / "being-made.18").unlink()
