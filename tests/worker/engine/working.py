@@ -1,12 +1,9 @@
-"""What tests of the engine begin with: a stream, a consumer, a driver that does what the test says, and an engine.
-
-The engine runs in the test's own process (`drained`), or as the process that it is in real life (`program`), where it
-has to be killed.
-"""
+"""The scene of engine tests: a stream, a consumer, a scripted driver, and an engine in this process or in its own."""
 
 import asyncio
 import json
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -19,6 +16,7 @@ from penstock_jetstream.errors import NoRespondersError
 from penstock_worker.engine.process import run
 from penstock_worker.engine.service import subject_of
 from penstock_worker.policy.machine.actions import Stop
+from penstock_worker.policy.outcome import Outcome, Verdict
 from penstock_worker.policy.settings import (
     BatchSettings,
     ConnectionSettings,
@@ -28,15 +26,33 @@ from penstock_worker.policy.settings import (
     WorkerSettings,
 )
 from tests.testbed.programs import Program
+from tests.testbed.waiting import WITHIN_SECONDS, eventually_async
 from tests.worker.scripted_driver import Script, ScriptedDriver
 
 ROOT = Path(__file__).parents[3]
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = float(WITHIN_SECONDS)
 PAUSE_SECONDS = 0.02
-WITHDRAWN_SECONDS = 5.0
-"""Within which a request is, that would last for ten."""
 SECOND = 10**9
+ACK_WAIT = 4 * SECOND
+"""Renewed each third of it: an engine or a server may stop for a while, and no message is redelivered."""
 CONSUMER = "etl"
+
+
+class Gate:
+    """Lets runs begin, and holds them until it is opened."""
+
+    def __init__(self, outcome: Outcome | None = None) -> None:
+        self.outcome = outcome or Outcome(Verdict.OK, 0.0)
+        self.has_begun = threading.Event()
+        self._is_open = threading.Event()
+
+    def __call__(self, *_: object) -> Outcome:
+        self.has_begun.set()
+        self._is_open.wait(PATIENCE_SECONDS)
+        return self.outcome
+
+    def open(self) -> None:
+        self._is_open.set()
 
 
 @dataclass
@@ -60,24 +76,28 @@ class Scene:
         return self.settings.engine.dead_letter_stream
 
     def change(self, **fields: Any) -> None:  # noqa: ANN401 - fields of EngineSettings
-        """Tell the engine something else from now on."""
+        """Change the settings of engines that start from now on."""
         self.settings = replace(self.settings, engine=replace(self.settings.engine, **fields))
 
     def batch_of(self, messages: int) -> None:
-        """Have so many messages be one batch from now on, however long the last of them is on its way.
+        """Have exactly so many messages be one batch, while another batch runs and for redelivered messages.
 
-        This holds while another batch runs, and for messages that come again. A driver that is idle gets whatever has
-        come so far, which may be a part of what was published: the server sends one message after the other.
+        An idle driver gets what has arrived so far, which may be a part: the server sends one message after the other.
         """
         self.change(batch=BatchSettings(max_messages=messages, max_wait_seconds=PATIENCE_SECONDS))
 
     def connect(self, connection: ConnectionSettings) -> None:
-        """Have the engine reach its servers in another way from now on."""
+        """Have engines that start from now on connect in another way."""
         self.settings = replace(self.settings, connection=connection)
 
     async def consumer(self, **config: Any) -> None:  # noqa: ANN401 - the server's own fields
         fields = {"durable_name": CONSUMER, "ack_policy": "explicit", "max_ack_pending": -1, **config}
         await self.js.consumers.create(self.stream, fields)
+
+    async def replace_consumer(self, **config: Any) -> None:  # noqa: ANN401 - the server's own fields
+        """Delete the consumer, and create another one of its name."""
+        await self.js.consumers.delete(self.stream, CONSUMER)
+        await self.consumer(**config)
 
     async def publish(self, *payloads: bytes, subject: str = "a", **options: Any) -> None:  # noqa: ANN401 - of publish
         async with self.js.publisher() as publisher:
@@ -89,12 +109,21 @@ class Scene:
         await self.publish(*(b"%d" % number for number in range(1, count + 1)))
 
     def another(self) -> "Scene":
-        """Return another worker of this group, whose driver does what it is given."""
+        """Return another worker of this group, with a driver of its own that answers OK."""
         folder = self.folder / "another"
         folder.mkdir()
         engine = replace(self.settings.engine, worker="etl-1")
         settings = replace(self.settings, engine=engine, socket=str(folder / "driver"))
         return replace(self, folder=folder, script=Script(), settings=settings)
+
+    def hold_runs(self, outcome: Outcome | None = None) -> Gate:
+        """Have the driver hold each run from now on, until the gate is opened."""
+        self.script.process = gate = Gate(outcome)
+        return gate
+
+    def handed(self) -> list[int]:
+        """Return the sequences of the messages of all runs, sorted: one that was in two runs is there twice."""
+        return sorted(sequence for run in self.script.sequences() for sequence in run)
 
     @contextmanager
     def driver(self) -> Iterator[None]:
@@ -102,7 +131,7 @@ class Scene:
             yield
 
     async def drained(self) -> Stop:
-        """Have an engine process all there is, and return what it ended with."""
+        """Have an engine process everything and end; return what it ended with."""
         self.change(drain=True)
         async with asyncio.timeout(PATIENCE_SECONDS):
             return await run(self.settings)
@@ -115,11 +144,8 @@ class Scene:
             yield engine
             engine.cancel()
 
-    async def eventually(self, condition: Callable[[], bool]) -> None:
-        """Wait until something is so."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not condition():  # noqa: ASYNC110 - what is waited for happens in other threads and processes
-                await asyncio.sleep(PAUSE_SECONDS)
+    async def eventually(self, condition: Callable[[], bool], what: str = "what the test waits for") -> None:
+        await eventually_async(condition, what)
 
     def program(self, name: str = "engine", *arguments: str) -> Program:
         """Return an engine as a process that has not started yet."""
@@ -134,26 +160,27 @@ class Scene:
         return Program("driver", command, self.folder, {"PYTHONPATH": str(ROOT)})
 
     async def status(self) -> dict[str, Any] | None:
-        """Return what the engine says of itself; None while there is none."""
+        """Return the status that the engine reports; None while there is no engine."""
         engine = self.settings.engine
         subject = subject_of(engine.group, "status", worker=engine.worker)
         try:
             reply = await self.js.connection.request(subject, b"", timeout_seconds=PATIENCE_SECONDS)
         except NoRespondersError:
             return None
-        told: dict[str, Any] = json.loads(reply.payload)
-        return told
+        status: dict[str, Any] = json.loads(reply.payload)
+        return status
 
     async def until_status(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Wait until the engine says something of itself, and return all that it said."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while True:
-                told = await self.status()
-                if told is not None and condition(told):
-                    return told
-                await asyncio.sleep(PAUSE_SECONDS)
+        """Wait until the engine reports a status with which the condition holds, and return it."""
 
-    # What there is in the end
+        async def matching() -> dict[str, Any] | None:
+            status = await self.status()
+            assert status is None or condition(status), status
+            return status
+
+        return await eventually_async(matching, "a matching status", not_yet=(AssertionError,))
+
+    # The server's view
 
     async def info(self) -> ConsumerInfo:
         return await self.js.consumers.info(self.stream, CONSUMER)
@@ -175,25 +202,30 @@ class Scene:
 
         A consumer hears of messages a moment after they are stored: it counts once it has heard of the last.
         """
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while True:
-                last = (await self.js.streams.info(self.stream)).state.last_sequence
-                info = await self.info()
-                has_heard = info.delivered.stream_sequence + info.num_pending >= last
-                if has_heard and (info.num_pending, info.num_ack_pending) == (pending, ack_pending):
-                    return
-                await asyncio.sleep(PAUSE_SECONDS)
+
+        async def as_expected() -> bool:
+            last = (await self.js.streams.info(self.stream)).state.last_sequence
+            info = await self.info()
+            has_heard = info.delivered.stream_sequence + info.num_pending >= last
+            assert has_heard, f"the consumer has heard of {info.delivered} and {info.num_pending} more, of {last}"
+            assert (info.num_pending, info.num_ack_pending) == (pending, ack_pending), info
+            return True
+
+        what = f"{pending} messages pending, {ack_pending} unacknowledged"
+        await eventually_async(as_expected, what, not_yet=(AssertionError,))
 
     async def until_withdrawn(self) -> None:
-        """Wait until no request for messages is open at the server, and no longer than one lasts by itself."""
-        async with asyncio.timeout(WITHDRAWN_SECONDS):
-            while (await self.info()).num_waiting:  # noqa: ASYNC110 - a server's doing
-                await asyncio.sleep(PAUSE_SECONDS)
+        """Wait until no pull request is open at the server."""
+
+        async def has_no_requests() -> bool:
+            return (await self.info()).num_waiting == 0
+
+        await eventually_async(has_no_requests, "no pull request is open")
 
 
 @asynccontextmanager
 async def scene(url: str, stream: str, **config: Any) -> AsyncIterator[Scene]:  # noqa: ANN401 - the server's own fields
-    """Make a stream; the consumer is the test's to make. The folder is short, as paths of sockets have to be."""
+    """Create a stream; the test creates the consumer. The folder's path is short, as paths of sockets have to be."""
     with TemporaryDirectory(prefix="penstock-") as folder:
         async with Connection(url) as connection:
             js = JetStream(connection)
@@ -202,7 +234,7 @@ async def scene(url: str, stream: str, **config: Any) -> AsyncIterator[Scene]:  
 
 
 def settings(url: str, stream: str, folder: Path) -> WorkerSettings:
-    """Return quick settings: tests wait for what happens."""
+    """Return settings with short pauses."""
     return WorkerSettings(
         socket=str(folder / "driver"),
         connection=ConnectionSettings(servers=(url,)),
