@@ -1,9 +1,7 @@
-"""What an engine tells of itself and takes orders by: the NATS micro service, probes, metrics, exit codes."""
+"""The engine's interfaces for operators and people: NATS micro service, status, probes, metrics, exit codes."""
 
 import asyncio
 import json
-import threading
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -18,26 +16,10 @@ from penstock_worker.policy.outcome import Outcome, Verdict
 from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
 from penstock_worker.policy.trouble import Trouble
 from tests.testbed import ports
-from tests.testbed.nats.server import NatsServer
-from tests.testbed.nats.shared import NEWEST, SharedServers
-from tests.worker.engine.working import PATIENCE_SECONDS, Scene, scene
+from tests.worker.engine.working import PATIENCE_SECONDS, Scene
 from tests.worker.probing import fetched
 
 SOME = 20
-
-
-@pytest.fixture
-def server(shared_servers: SharedServers) -> NatsServer:
-    return shared_servers.get(NEWEST)
-
-
-@pytest.fixture
-async def work(server: NatsServer, fresh_name: str) -> AsyncIterator[Scene]:
-    """A scene with a group of its own: all tests share a server, and its subjects."""
-    async with scene(server.url, f"service-{fresh_name}") as made:
-        await made.consumer()
-        made.change(group=f"shop/{fresh_name}", worker="etl-0")
-        yield made
 
 
 async def ask(work: Scene, subject: str, payload: object = "") -> Any:  # noqa: ANN401 - JSON
@@ -49,14 +31,16 @@ async def order(work: Scene, endpoint: str, payload: object = "") -> Any:  # noq
     return await ask(work, subject_of(work.settings.engine.group, endpoint, worker="etl-0"), payload)
 
 
-async def test_a_worker_is_found_and_described_as_nats_services_are(work: Scene) -> None:
+async def test_worker_is_a_discoverable_nats_service_that_explains_refused_orders(work: Scene) -> None:
     with work.driver():
         async with work.working():
-            await work.until_status(lambda told: told["ready"])
+            await work.until_status(lambda status: status["ready"])
             found = await ask(work, "$SRV.PING.penstock-worker")
             info = await ask(work, f"$SRV.INFO.penstock-worker.{found['id']}")
             await order(work, "status")
             stats = await ask(work, f"$SRV.STATS.penstock-worker.{found['id']}")
+            assert await order(work, "cancel", {"batch": "b"}) == {"error": "Batch b does not run here."}
+            assert (await order(work, "cancel", "nonsense"))["error"].startswith("Say which batch is to be cancelled")
     assert found["type"] == "io.nats.micro.v1.ping_response"
     assert (found["name"], found["metadata"]["worker"]) == ("penstock-worker", "etl-0")
     group = work.settings.engine.group
@@ -66,15 +50,9 @@ async def test_a_worker_is_found_and_described_as_nats_services_are(work: Scene)
     assert counts[subject_of(group, "status", worker="etl-0")] >= 1
 
 
-async def test_the_status_says_what_runs(work: Scene) -> None:
-    """A batch runs, and so the next one is collected until it is full."""
-    done = threading.Event()
-
-    def hold(*_: object) -> Outcome:
-        done.wait(PATIENCE_SECONDS)
-        return Outcome(Verdict.OK, 1.5)
-
-    work.script.process = hold
+async def test_status_reports_batches_and_totals(work: Scene) -> None:
+    """While a batch runs, the next one is collected until it is full."""
+    gate = work.hold_runs(Outcome(Verdict.OK, 1.5))
     work.batch_of(SOME)
     await work.publish_many(1)
     with work.driver():
@@ -83,8 +61,8 @@ async def test_the_status_says_what_runs(work: Scene) -> None:
             await work.publish_many(SOME)
             await work.eventually(lambda: len(work.script.handed) == 2)
             running = await order(work, "status")
-            done.set()
-            ended = await work.until_status(lambda told: told["answered"] == {"acked": 1 + SOME})
+            gate.open()
+            ended = await work.until_status(lambda status: status["answered"] == {"acked": 1 + SOME})
     _, batch = sorted(running["batches"], key=lambda batch: int(batch["messages"]))
     assert (batch["ranges"], batch["messages"], batch["attempt"]) == (f"2-{SOME + 1}", SOME, 1)
     assert running["heldMessages"] == 1 + SOME
@@ -101,78 +79,74 @@ async def test_the_status_says_what_runs(work: Scene) -> None:
     }
 
 
-async def test_a_paused_worker_pulls_nothing_until_it_is_resumed(work: Scene) -> None:
+async def test_paused_worker_pulls_nothing_until_it_is_resumed(work: Scene) -> None:
     with work.driver():
         async with work.working():
-            await work.until_status(lambda told: told["ready"])
+            await work.until_status(lambda status: status["ready"])
             assert await order(work, "pause") == {"ok": True}
-            await work.until_status(lambda told: told["holds"] == ["paused"] and told["ready"])
+            await work.until_status(lambda status: status["holds"] == ["paused"] and status["ready"])
+            await work.until_withdrawn()
             await work.publish_many(SOME)
+            await work.until(pending=SOME)
             assert await order(work, "resume") == {"ok": True}
-            await work.until_status(lambda told: told["runMessages"] == SOME)
+            await work.until_status(lambda status: status["runMessages"] == SOME)
     await work.assert_all_settled()
 
 
-async def test_a_retired_worker_holds_nothing_but_what_runs_and_goes_on_when_it_is_recalled(
+async def test_retired_worker_keeps_only_its_running_batch_and_continues_when_recalled(
     work: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its runs are taken for short ones, so that something is collected while one runs."""
+    """All runs count as short here, so that the engine collects messages while one runs."""
     monkeypatch.setattr(collecting, "SHORT_SECONDS", PATIENCE_SECONDS)
-    done = threading.Event()
-
-    def hold(*_: object) -> Outcome:
-        done.wait(PATIENCE_SECONDS)
-        return Outcome(Verdict.OK, 0.1)
-
     work.change(batch=BatchSettings(in_flight=1))
     with work.driver():
         async with work.working():
             await work.publish_many(1)
             await work.until(pending=0)
-            work.script.process = hold
+            gate = work.hold_runs()
             await work.publish_many(1)
             await work.eventually(lambda: len(work.script.handed) == 2)
             await work.publish_many(SOME)
-            await work.until_status(lambda told: told["heldMessages"] == 1 + SOME)
+            await work.until_status(lambda status: status["heldMessages"] == 1 + SOME)
             assert await order(work, "retire") == {"ok": True}
-            told = await work.until_status(lambda told: told["heldMessages"] == 1)
-            assert (told["holds"], told["ready"], len(told["batches"])) == (["retiring"], True, 1)
-            done.set()
-            await work.until_status(lambda told: told["heldMessages"] == 0)
+            status = await work.until_status(lambda status: status["heldMessages"] == 1)
+            assert (status["holds"], status["ready"], len(status["batches"])) == (["retiring"], True, 1)
+            gate.open()
+            await work.until_status(lambda status: status["heldMessages"] == 0)
             assert (await work.info()).ack_floor.stream_sequence == 2
             assert await order(work, "recall") == {"ok": True}
-            await work.until_status(lambda told: not told["holds"])
+            await work.until_status(lambda status: not status["holds"])
             await work.publish_many(SOME)
             await work.until(pending=0)
     await work.assert_all_settled()
 
 
-async def test_a_worker_says_why_it_is_not_ready_for_programs_too(work: Scene) -> None:
+async def test_status_has_a_reason_code_while_the_worker_is_not_ready(work: Scene) -> None:
     async with work.working():
-        told = await work.until_status(lambda told: not told["ready"])
-        assert (told["why"], told["version"]) == ("starting", version("penstock-worker"))
+        status = await work.until_status(lambda status: not status["ready"])
+        assert (status["why"], status["version"]) == ("starting", version("penstock-worker"))
         starting = Description(incarnation="1", entrypoint="e", spark="s", ready=False, why_not="No Spark.")
         work.script.description = replace(starting, trouble=Trouble.SPARK)
         with work.driver():
-            told = await work.until_status(lambda told: told["why"] == "spark")
-            assert told["sentence"] == "The driver is not ready. No Spark."
+            status = await work.until_status(lambda status: status["why"] == "spark")
+            assert status["sentence"] == "The driver is not ready. No Spark."
             work.script.description = None
-            told = await work.until_status(lambda told: told["ready"])
-            assert told["why"] == ""
+            status = await work.until_status(lambda status: status["ready"])
+            assert status["why"] == ""
 
 
-async def test_a_worker_that_is_drained_ends_once_everything_is_processed(work: Scene) -> None:
+async def test_drained_worker_ends_once_everything_is_processed(work: Scene) -> None:
     await work.publish_many(SOME)
     with work.driver():
         async with work.working() as engine:
-            await work.until_status(lambda told: told["ready"])
+            await work.until_status(lambda status: status["ready"])
             await order(work, "drain")
             stop = await engine
     assert stop.code == 0
     await work.assert_all_settled()
 
 
-async def test_a_batch_that_is_cancelled_is_cancelled_at_the_driver_and_not_acknowledged(work: Scene) -> None:
+async def test_cancelled_batch_is_cancelled_in_the_driver_and_not_acknowledged(work: Scene) -> None:
     def until_cancelled(*_: object) -> Outcome:
         work.script.is_cancelled.wait(PATIENCE_SECONDS)
         return Outcome(Verdict.CANCELLED, 0.0)
@@ -181,33 +155,25 @@ async def test_a_batch_that_is_cancelled_is_cancelled_at_the_driver_and_not_ackn
     await work.publish_many(SOME)
     with work.driver():
         async with work.working():
-            told = await work.until_status(lambda told: bool(told["batches"]))
-            await order(work, "cancel", {"batch": told["batches"][0]["id"]})
+            status = await work.until_status(lambda status: bool(status["batches"]))
+            await order(work, "cancel", {"batch": status["batches"][0]["id"]})
             await work.eventually(work.script.is_cancelled.is_set)
     assert (await work.info()).ack_floor.stream_sequence == 0
 
 
-async def test_an_order_that_cannot_be_carried_out_is_answered_by_why_not(work: Scene) -> None:
-    with work.driver():
-        async with work.working():
-            await work.until_status(lambda told: told["ready"])
-            assert await order(work, "cancel", {"batch": "b"}) == {"error": "Batch b does not run here."}
-            assert (await order(work, "cancel", "nonsense"))["error"].startswith("Say which batch is to be cancelled")
-
-
-async def test_probes_and_metrics_are_served(work: Scene) -> None:
+async def test_engine_serves_probes_and_metrics(work: Scene) -> None:
     place = f"{ports.LOOPBACK}:{ports.free_port()}"
     work.change(probes=place)
     await work.publish_many(SOME)
     async with work.working():
-        await work.until_status(lambda told: not told["ready"])
+        await work.until_status(lambda status: not status["ready"])
         assert await asyncio.to_thread(fetched, place, "/healthz") == (200, "Alive.\n")
         status, sentence = await asyncio.to_thread(fetched, place, "/readyz")
         assert (status, sentence.startswith("The driver is not ready.")) == (503, True)
         with work.driver():
-            await work.until_status(lambda told: told["runMessages"] == SOME)
+            await work.until_status(lambda status: status["runMessages"] == SOME)
             await work.until(pending=0)
-            await work.until_status(lambda told: told["ready"])
+            await work.until_status(lambda status: status["ready"])
             assert await asyncio.to_thread(fetched, place, "/readyz") == (200, "Ready.\n")
             _, metrics = await asyncio.to_thread(fetched, place, "/metrics")
             assert (await asyncio.to_thread(fetched, place, "/nothing"))[0] == 404
@@ -217,33 +183,40 @@ async def test_probes_and_metrics_are_served(work: Scene) -> None:
     assert f'penstock_ready{{{own},worker="etl-0"}} 1.0' in metrics
 
 
-def ended(work: Scene) -> tuple[int, str]:
-    """Return how the engine's process ended, and the last that it said."""
-    engine = work.program()
+async def ended(work: Scene, name: str) -> tuple[int, str]:
+    """Start an engine as a process, wait until it has ended, and return its exit code and the last line of its log."""
+    engine = work.program(name)
     engine.start()
-    code = engine.wait_ended(PATIENCE_SECONDS)
-    return code, engine.log_tail(1)
+    await work.eventually(lambda: not engine.is_running)
+    return engine.wait_ended(PATIENCE_SECONDS), engine.log_tail(1)
 
 
-async def test_a_consumer_that_does_not_fit_is_refused_with_exit_code_2(work: Scene) -> None:
-    await work.js.consumers.delete(work.stream, "etl")
-    await work.consumer(ack_policy="all")
-    code, said = await asyncio.to_thread(ended, work)
-    assert code == 2
-    assert "has ack policy all" in json.loads(said)["message"]
+@pytest.mark.interpreter
+async def test_engine_that_cannot_start_says_why_in_one_sentence_and_by_its_exit_code(
+    work: Scene, subtests: pytest.Subtests
+) -> None:
+    nowhere = ConnectionSettings(servers=(f"nats://{ports.LOOPBACK}:{ports.free_port()}",))
+    settings, engine = work.settings, work.settings.engine
+    await work.replace_consumer(ack_policy="all")
+    cases = {
+        "unfit consumer": (settings, 2, "has ack policy all"),
+        "unreachable server": (replace(settings, connection=nowhere), 1, '"level": "error"'),
+        "long path": (replace(settings, socket="/" + "s" * 200), 2, "socket: a path of a socket has at most"),
+        "missing name": (replace(settings, engine=replace(engine, worker="")), 2, "engine.worker: it is missing"),
+    }
+    ends = await asyncio.gather(
+        *(ended(replace(work, settings=changed), name) for name, (changed, *_) in cases.items())
+    )
+    for (name, (_, expected_code, sentence)), (code, line) in zip(cases.items(), ends, strict=True):
+        with subtests.test(name):
+            assert code == expected_code
+            assert sentence in line
+            assert line.startswith("penstock-engine: ") or json.loads(line)["message"]
 
 
-async def test_a_server_that_cannot_be_reached_is_one_sentence_and_exit_code_1(work: Scene) -> None:
-    work.connect(ConnectionSettings(servers=(f"nats://{ports.LOOPBACK}:{ports.free_port()}",)))
-    code, said = await asyncio.to_thread(ended, work)
-    assert code == 1
-    assert json.loads(said)["level"] == "error"
-
-
-async def test_a_worker_may_be_named_by_whoever_starts_it(work: Scene) -> None:
+@pytest.mark.full
+async def test_worker_name_may_come_from_the_command_line(work: Scene) -> None:
     work.change(worker="")
-    code, said = await asyncio.to_thread(ended, work)
-    assert (code, "engine.worker: it is missing" in said) == (2, True)
     engine = work.program("engine", "--worker", "etl-0")
     engine.start()
     work.change(worker="etl-0")
@@ -251,31 +224,20 @@ async def test_a_worker_may_be_named_by_whoever_starts_it(work: Scene) -> None:
     engine.kill()
 
 
-async def test_settings_that_cannot_be_are_one_sentence_and_exit_code_2(work: Scene) -> None:
-    work.settings = replace(work.settings, socket="/" + "s" * 200)
-    code, said = await asyncio.to_thread(ended, work)
-    assert code == 2
-    assert said.startswith("penstock-engine: ")
-    assert "socket: a path of a socket has at most" in said
-
-
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ({"deliver_subject": "push"}, "is a push consumer"),
-        ({"ack_policy": "none"}, "has ack policy none"),
-        ({"priority_policy": "overflow", "priority_groups": ["a"]}, "has a priority policy"),
-    ],
-)
-async def test_what_a_consumer_must_be_is_said_in_words(work: Scene, config: dict[str, Any], said: str) -> None:
-    await work.js.consumers.delete(work.stream, "etl")
-    fields = {"durable_name": "etl", "ack_policy": "explicit", **config}
-    await work.js.consumers.create(work.stream, fields)
-    with pytest.raises(UnfitError, match=said):
-        await work.drained()
-
-
-async def test_a_stream_cannot_take_its_own_dead_letters(work: Scene) -> None:
-    work.change(dead_letter_stream=work.stream)
-    with pytest.raises(UnfitError, match="own dead letters"):
-        await work.drained()
+async def test_stream_or_consumer_that_does_not_fit_is_refused(work: Scene, subtests: pytest.Subtests) -> None:
+    overflow = {"priority_policy": "overflow", "priority_groups": ["a"]}
+    cases: dict[str, dict[str, Any]] = {
+        "is a push consumer": {"deliver_subject": "push"},
+        "has ack policy none": {"ack_policy": "none", "max_ack_pending": 0},
+        "has a priority policy": overflow,
+    }
+    for sentence, config in cases.items():
+        with subtests.test(sentence):
+            await work.replace_consumer(**config)
+            with pytest.raises(UnfitError, match=sentence):
+                await work.drained()
+    with subtests.test("own dead letters"):
+        await work.replace_consumer()
+        work.change(dead_letter_stream=work.stream)
+        with pytest.raises(UnfitError, match="own dead letters"):
+            await work.drained()
