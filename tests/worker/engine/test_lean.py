@@ -1,8 +1,10 @@
-"""What the engine's process leaves to the driver's."""
+"""The engine's process does not import pandas."""
 
 import subprocess
 import sys
 from importlib.util import find_spec
+
+import pytest
 
 MAKES_A_TABLE = """
 import sys
@@ -14,7 +16,8 @@ print(table(rows, "ORDERS").num_rows, "pandas" in sys.modules)
 """
 
 
-def test_a_table_is_made_without_pandas_though_it_is_installed() -> None:
+@pytest.mark.interpreter
+def test_table_is_made_without_pandas_when_it_is_installed() -> None:
     assert find_spec("pandas") is not None
     made = subprocess.run([sys.executable, "-c", MAKES_A_TABLE], stdout=subprocess.PIPE, text=True, check=True)
     assert made.stdout == "1 False\n"

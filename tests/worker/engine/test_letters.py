@@ -1,4 +1,4 @@
-"""What a dead letter says, whatever the message was like: it can be sent, understood, and replayed."""
+"""The headers of a dead letter: whatever the message was, they can be sent, understood, and replayed."""
 
 import base64
 
@@ -25,13 +25,10 @@ def letter_of(
     return DESK.draft(letter, "ORDERS.etl.1-9.0f", message, max_payload_bytes=most)
 
 
-def test_a_letter_says_where_its_message_was_and_why_it_is_here() -> None:
+def test_dead_letter_names_the_origin_of_its_message_and_the_reason() -> None:
     draft = letter_of(fault=Fault("KeyError", "'amount'", "C", "S", "at\nline 3", "etl.py:3"))
-    assert (draft.subject, draft.message_id, draft.data) == (
-        "dead.orders.orders.eu",
-        f"ORDERS:7:etl:{STORED_NS}",
-        b"{}",
-    )
+    assert (draft.subject, draft.message_id) == ("dead.orders.orders.eu", f"ORDERS:7:etl:{STORED_NS}")
+    assert draft.data == b"{}"
     assert {name.removeprefix("Penstock-"): value for name, (value,) in draft.headers.items()} == {
         "Stream": "ORDERS",
         "Consumer": "etl",
@@ -53,20 +50,19 @@ def test_a_letter_says_where_its_message_was_and_why_it_is_here() -> None:
     }
 
 
-def test_headers_that_the_server_would_act_on_are_put_by_and_all_others_stay() -> None:
+def test_headers_with_a_meaning_for_the_server_are_renamed_and_others_are_kept() -> None:
     header = "NATS/1.0\r\nNats-Msg-Id: mine\r\nNats-Rollup: all\r\nPenstock-Batch: old\r\nA: é\r\nA: 2\r\n\r\n".encode()
     headers = letter_of(header=header).headers
     assert headers["A"] == ["é", "2"]
-    assert headers["Penstock-Original-Nats-Msg-Id"] == ["mine"]
-    assert headers["Penstock-Original-Nats-Rollup"] == ["all"]
-    assert headers["Penstock-Original-Penstock-Batch"] == ["old"]
+    kept = {name: headers[f"Penstock-Original-{name}"] for name in ("Nats-Msg-Id", "Nats-Rollup", "Penstock-Batch")}
+    assert kept == {"Nats-Msg-Id": ["mine"], "Nats-Rollup": ["all"], "Penstock-Batch": ["old"]}
     assert not any(name.startswith("Nats-") for name in headers)
 
 
-@pytest.mark.parametrize("block", [b"NATS/1.0\r\nno colon\r\n\r\n", b"NATS/1.0\r\nna me: x\r\n\r\n", b"rubbish"])
-def test_a_header_block_that_cannot_be_sent_again_is_kept_whole(block: bytes) -> None:
-    (kept,) = letter_of(header=block).headers["Penstock-Original-Headers"]
-    assert base64.b64decode(kept) == block
+def test_header_block_that_cannot_be_sent_again_is_kept_whole() -> None:
+    for block in (b"NATS/1.0\r\nno colon\r\n\r\n", b"NATS/1.0\r\nna me: x\r\n\r\n", b"rubbish"):
+        (kept,) = letter_of(header=block).headers["Penstock-Original-Headers"]
+        assert base64.b64decode(kept) == block
 
 
 def test_any_text_becomes_headers_that_can_be_sent() -> None:
@@ -76,12 +72,12 @@ def test_any_text_becomes_headers_that_can_be_sent() -> None:
     assert len(headers[TRACE][0]) <= LONGEST_TRACE
 
 
-def test_the_trace_is_left_out_where_it_would_not_fit() -> None:
+def test_trace_is_omitted_if_it_does_not_fit() -> None:
     fault = Fault("KeyError", "", trace="x" * LONGEST_TRACE)
     assert TRACE in letter_of(fault=fault).headers
     assert TRACE not in letter_of(b"x" * (MAX_PAYLOAD_BYTES - 4096), fault=fault).headers
 
 
-def test_a_message_that_leaves_no_room_for_its_letter_is_kept_and_said_so() -> None:
+def test_message_without_room_for_headers_is_kept_and_reported() -> None:
     with pytest.raises(CannotPublishError, match="Raise that a little; nothing is lost meanwhile"):
         letter_of(b"x" * MAX_PAYLOAD_BYTES)

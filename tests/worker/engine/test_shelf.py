@@ -1,4 +1,4 @@
-"""The messages that an engine holds: fresh and redelivered apart, each kept until its final answer, no longer."""
+"""The store of messages without a final answer: fresh and redelivered ones are separate blocks."""
 
 from penstock_worker.engine.rows import Rows
 from penstock_worker.engine.shelf import Shelf
@@ -19,12 +19,12 @@ def rows(*delivered: tuple[int, int]) -> Rows:
     )
 
 
-def test_fresh_messages_are_one_block_with_their_sizes_summed_up() -> None:
+def test_fresh_messages_are_one_block_with_their_offsets() -> None:
     (arrived,) = Shelf().put(rows((1, 1), (2, 1), (5, 1)))
     assert (arrived.redelivered, list(arrived.sequences), list(arrived.offsets)) == (False, [1, 2, 5], [0, 1, 3, 8])
 
 
-def test_what_comes_again_is_a_block_of_its_own_with_each_message_once() -> None:
+def test_redelivered_messages_are_blocks_of_their_own_with_each_message_once() -> None:
     arrived = Shelf().put(rows((1, 1), (2, 3), (3, 1), (2, 4), (4, 2)))
     assert [(each.redelivered, list(each.sequences)) for each in arrived] == [
         (False, [1, 3]),
@@ -34,7 +34,7 @@ def test_what_comes_again_is_a_block_of_its_own_with_each_message_once() -> None
     assert len({each.block for each in arrived}) == 3
 
 
-def test_pieces_are_found_and_a_block_is_kept_until_the_last_of_it_is_answered() -> None:
+def test_block_is_kept_until_its_last_message_is_answered() -> None:
     shelf = Shelf()
     (first,) = shelf.put(rows((1, 1), (2, 1), (3, 1)))
     (second,) = shelf.put(rows((4, 1)))
@@ -47,7 +47,7 @@ def test_pieces_are_found_and_a_block_is_kept_until_the_last_of_it_is_answered()
     assert shelf.messages == 0
 
 
-def test_an_answer_that_is_given_twice_counts_once() -> None:
+def test_message_answered_twice_counts_once() -> None:
     shelf = Shelf()
     (arrived,) = shelf.put(rows((1, 1), (2, 1), (3, 1)))
     assert shelf.answered([Piece(arrived.block, 1, 2)]) == (1, 2)

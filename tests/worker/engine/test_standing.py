@@ -1,4 +1,4 @@
-"""How an engine says that it stands."""
+"""The status that an engine reports."""
 
 from penstock_worker.engine.standing import Standing
 from penstock_worker.policy.machine.actions import HandOver, HoldReason
@@ -10,7 +10,7 @@ SETTINGS = EngineSettings(
 )
 
 
-def test_an_open_circuit_is_told_with_what_failed_last_until_something_goes_well() -> None:
+def test_open_circuit_is_reported_with_the_last_failure_until_a_run_succeeds() -> None:
     standing = Standing(SETTINGS, holds=(HoldReason.CIRCUIT,))
     standing.ended("b", Verdict.TRANSIENT, 1.0, "Retry: no table yet")
     assert standing.ready().sentence.endswith("until one has succeeded. The last one: Retry: no table yet")
@@ -34,17 +34,17 @@ def handed(batch_id: str) -> HandOver:
     )
 
 
-def test_time_at_work_is_told_with_each_run_that_ends_though_there_is_never_a_rest() -> None:
-    """Who scales divides what runs took by it: told only at a rest, one would run far ahead of the other."""
+def test_busy_time_is_reported_at_the_end_of_each_run_of_an_engine_that_is_never_idle() -> None:
+    """The autoscaler divides the time of runs by it: reported only when idle, it would lag far behind."""
     standing = Standing(SETTINGS)
-    told = []
+    reported = []
     standing.began(handed("0"))
     for number in range(3):
         standing.began(handed(str(number + 1)))
         standing.ended(str(number), Verdict.OK, 1.0)
-        told.append(standing.work.busy_seconds)
-    assert 0 < told[0] < told[1] < told[2]
+        reported.append(standing.work.busy_seconds)
+    assert 0 < reported[0] < reported[1] < reported[2]
     standing.ended("3", Verdict.OK, 1.0)
-    at_rest = standing.work.busy_seconds
+    when_idle = standing.work.busy_seconds
     standing.ended("of a run that was lost", Verdict.OK, 1.0)
-    assert standing.work.busy_seconds == at_rest
+    assert standing.work.busy_seconds == when_idle
