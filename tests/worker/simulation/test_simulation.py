@@ -1,6 +1,6 @@
-"""Worlds in which servers, processes, links, clocks and user code do their worst: what must hold does (checks.py).
+"""Simulated worlds in which servers, processes, links, clocks and user code fail: the checks of checks.py hold.
 
-A seed that fails prints what it chose and all that happened. Its bug then becomes an example in tests/worker/machine.
+A seed that fails prints its options and its events. Its bug then becomes an example in tests/worker/machine.
 """
 
 import pytest
@@ -9,13 +9,19 @@ from tests.jetstream.simulation.outcome import check_seeds
 from tests.worker.simulation.run import run
 
 SEEDS = 4000
-SEEDS_PER_TEST = 250
+QUICK_SEEDS = 250
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_PER_TEST))
-def test_whatever_happens_what_must_hold_does(first: int) -> None:
-    check_seeds(run, first, SEEDS_PER_TEST)
+@pytest.mark.interpreter
+def test_checks_hold_in_some_simulated_worlds() -> None:
+    check_seeds(run, 0, QUICK_SEEDS)
 
 
-def test_a_seed_is_the_same_run_every_time() -> None:
+@pytest.mark.full
+@pytest.mark.parametrize("first", range(QUICK_SEEDS, SEEDS, QUICK_SEEDS))
+def test_checks_hold_in_many_simulated_worlds(first: int) -> None:
+    check_seeds(run, first, QUICK_SEEDS)
+
+
+def test_seed_is_the_same_run_every_time() -> None:
     assert run(7, traced=True).lines == run(7, traced=True).lines
