@@ -35,12 +35,9 @@ async def test_every_message_is_handed_to_the_driver_once_and_acknowledged(
     async with scene(shared_servers.get(variant).url, f"engine-{fresh_name}") as work:
         await work.consumer()
         await work.publish_many(MANY)
-        with work.driver():
-            stop = await work.drained()
-        assert stop.code == 0
+        await work.process_all()
         assert work.handed() == [*range(1, MANY + 1)]
         assert max(handed.count for handed, _ in work.script.handed) <= work.settings.engine.batch.max_messages
-        await work.assert_all_settled()
         assert await work.letters() == []
 
 
@@ -48,14 +45,13 @@ async def test_batch_describes_its_messages_and_is_forgotten_by_the_driver_once_
     gate = work.hold_runs()
     work.batch_of(2)
     await work.publish(b"1")
-    with work.driver():
-        async with work.working():
-            await work.eventually(lambda: len(work.script.handed) == 1)
-            await work.publish(b"22", b"333")
-            await work.eventually(lambda: len(work.script.handed) == 2)
-            gate.open()
-            await work.until(pending=0)
-            await work.eventually(lambda: len(work.script.forgotten) == 2)
+    async with work.worker():
+        await work.eventually(lambda: len(work.script.handed) == 1)
+        await work.publish(b"22", b"333")
+        await work.eventually(lambda: len(work.script.handed) == 2)
+        gate.open()
+        await work.until(pending=0)
+        await work.eventually(lambda: len(work.script.forgotten) == 2)
     _, (handed, _) = work.script.handed
     assert handed.name.batch_id.startswith(f"{work.stream}.etl.2-3.")
     assert (handed.ranges, handed.count, handed.attempt, handed.redelivered) == (((2, 3),), 2, 1, False)
@@ -65,8 +61,7 @@ async def test_batch_describes_its_messages_and_is_forgotten_by_the_driver_once_
 
 async def test_headers_empty_payloads_and_non_ascii_text_reach_the_driver_unchanged(work: Scene) -> None:
     await work.publish(b"", subject="commande.é", headers={"Name": ["é", "è"], "name": "ñ"})
-    with work.driver():
-        await work.drained()
+    await work.process_all()
     (row,) = work.script.handed[0][1].to_pylist()
     assert (row["subject"], row["stream"]) == (f"{work.stream}.commande.é", work.stream)
     assert row["data"] == b""
@@ -78,11 +73,9 @@ async def test_messages_of_many_megabytes_are_processed(start_nats: StartNats) -
         await work.consumer()
         work.change(batch=BatchSettings(max_messages=10, max_bytes=2 * LARGE))
         await work.publish(*(bytes([number]) * LARGE for number in range(6)))
-        with work.driver():
-            await work.drained()
+        await work.process_all()
         assert work.handed() == [*range(1, 7)]
         assert all(handed.bytes <= 2 * LARGE + 1000 for handed, _ in work.script.handed)
-        await work.assert_all_settled()
 
 
 async def test_rejected_messages_become_dead_letters_and_the_others_are_acknowledged(work: Scene) -> None:
@@ -92,9 +85,7 @@ async def test_rejected_messages_become_dead_letters_and_the_others_are_acknowle
 
     await work.publish(b"good", b"bad", b"good", headers={"Trace": "é", "Nats-Foo": "bar"})
     work.script.process = reject_the_first
-    with work.driver():
-        await work.drained()
-    await work.assert_all_settled()
+    await work.process_all()
     (letter,) = await work.letters()
     assert (letter.subject, letter.data) == (f"dead.{work.stream}.{work.stream}.a", b"good")
     headers = letter.headers
@@ -112,9 +103,7 @@ async def test_the_one_message_that_fails_its_batch_is_found_and_dead_lettered(w
 
     await work.publish_many(40)
     work.script.process = fail_with_the_bad_one
-    with work.driver():
-        await work.drained()
-    await work.assert_all_settled()
+    await work.process_all()
     (letter,) = await work.letters()
     assert letter.data == b"%d" % BAD
     headers = [letter.headers[f"Penstock-{name}"] for name in ("Error", "Condition", "Sqlstate", "Place")]
@@ -127,8 +116,7 @@ async def test_batch_with_a_transient_error_is_retried_in_place_and_then_acknowl
 
     await work.publish_many(10)
     work.script.process = fail_twice
-    with work.driver():
-        await work.drained()
+    await work.process_all()
     runs: dict[str, list[int]] = {}
     for handed, _ in work.script.handed:
         runs.setdefault(handed.name.batch_id, []).append(handed.name.run)
@@ -177,12 +165,11 @@ async def test_nothing_is_settled_before_the_messages_that_the_code_publishes_ar
     work.script.process = lambda *_: Outcome(Verdict.OK, 0.01, outgoing=3)
     work.script.on_fetch = refused.set
     await work.publish_many(5)
-    with work.driver():
-        async with work.working():
-            await work.eventually(refused.is_set)
-            await work.until(pending=0, ack_pending=5)
-            await work.js.streams.create({"name": f"{work.stream}-out", "subjects": [f"{work.stream}-out.>"]})
-            await work.until(pending=0)
+    async with work.worker():
+        await work.eventually(refused.is_set)
+        await work.until(pending=0, ack_pending=5)
+        await work.js.streams.create({"name": f"{work.stream}-out", "subjects": [f"{work.stream}-out.>"]})
+        await work.until(pending=0)
     await work.assert_all_settled()
     assert (await work.js.streams.info(f"{work.stream}-out")).state.messages == 3
 
@@ -199,11 +186,10 @@ async def test_batch_that_runs_longer_than_the_ack_wait_is_not_redelivered(work:
     work.js.connection.subscribe(f"$JS.ACK.{work.stream}.etl.>", count)
     gate = work.hold_runs()
     await work.publish_many(5)
-    with work.driver():
-        async with work.working():
-            await work.eventually(lambda: len(renewals) >= 5 and min(renewals.values()) >= 4)
-            gate.open()
-            await work.until(pending=0)
+    async with work.worker():
+        await work.eventually(lambda: len(renewals) >= 5 and min(renewals.values()) >= 4)
+        gate.open()
+        await work.until(pending=0)
     assert work.handed() == [*range(1, 6)]
     await work.assert_all_settled()
 
@@ -211,11 +197,9 @@ async def test_batch_that_runs_longer_than_the_ack_wait_is_not_redelivered(work:
 async def test_small_max_ack_pending_makes_batches_smaller(work: Scene, caplog: pytest.LogCaptureFixture) -> None:
     await work.replace_consumer(max_ack_pending=1000)
     await work.publish_many(MANY)
-    with work.driver():
-        await work.drained()
+    await work.process_all()
     assert max(handed.count for handed, _ in work.script.handed) <= 333
     assert "Batches have 333 messages at most" in caplog.text
-    await work.assert_all_settled()
 
 
 @pytest.mark.parametrize("size", [10, pytest.param(100, marks=pytest.mark.full)])
@@ -225,16 +209,14 @@ async def test_worker_with_a_busy_driver_leaves_further_messages_to_other_worker
     work.batch_of(size)
     most = work.settings.engine.batch.in_flight * size
     await work.publish_many(10 * size)
-    with work.driver():
-        async with work.working():
-            busy = await work.until_status(lambda status: len(status["batches"]) == 2 and status["holds"] == ["full"])
-            assert busy["heldMessages"] <= most
-            other = work.another()
-            with other.driver():
-                async with other.working():
-                    await work.until(pending=0, ack_pending=busy["heldMessages"])
-                    gate.open()
-                    await work.until(pending=0)
+    async with work.worker():
+        busy = await work.until_status(lambda status: len(status["batches"]) == 2 and status["holds"] == ["full"])
+        assert busy["heldMessages"] <= most
+        other = work.another()
+        async with other.worker():
+            await work.until(pending=0, ack_pending=busy["heldMessages"])
+            gate.open()
+            await work.until(pending=0)
     assert len(work.handed()) == busy["heldMessages"]
     assert sorted(work.handed() + other.handed()) == [*range(1, 10 * size + 1)]
 
@@ -249,10 +231,8 @@ async def test_worker_that_is_full_many_times_has_each_message_delivered_once(wo
 
     work.script.process = take_a_while
     await work.publish_many(20 * MANY)
-    with work.driver():
-        await work.drained()
+    await work.process_all()
     assert (await work.info()).delivered.consumer_sequence == 20 * MANY
-    await work.assert_all_settled()
 
 
 async def test_full_worker_withdraws_its_requests_and_leaves_later_messages_to_others(
@@ -262,19 +242,18 @@ async def test_full_worker_withdraws_its_requests_and_leaves_later_messages_to_o
     monkeypatch.setattr(collecting, "SHORT_SECONDS", 0.5)
     monkeypatch.setattr(intake, "MOST_SECONDS", REQUEST_SECONDS)
     work.batch_of(MOST)
-    with work.driver():
-        async with work.working():
-            await work.publish_many(1)
-            await work.until(pending=0)
-            gate = work.hold_runs()
-            await work.publish_many(3 * MOST)
-            await work.until_status(lambda status: len(status["batches"]) == 2 and status["holds"] == ["full"])
-            await work.until_withdrawn()
-            held = (await work.info()).num_ack_pending
-            await work.publish_many(MOST)
-            await work.until(pending=MOST, ack_pending=held)
-            gate.open()
-            await work.until(pending=0)
+    async with work.worker():
+        await work.publish_many(1)
+        await work.until(pending=0)
+        gate = work.hold_runs()
+        await work.publish_many(3 * MOST)
+        await work.until_status(lambda status: len(status["batches"]) == 2 and status["holds"] == ["full"])
+        await work.until_withdrawn()
+        held = (await work.info()).num_ack_pending
+        await work.publish_many(MOST)
+        await work.until(pending=MOST, ack_pending=held)
+        gate.open()
+        await work.until(pending=0)
 
 
 async def test_redelivered_messages_are_batches_of_their_own(work: Scene) -> None:
@@ -282,8 +261,7 @@ async def test_redelivered_messages_are_batches_of_their_own(work: Scene) -> Non
     for message in await work.js.consumer(work.stream, "etl").fetch(5):
         message.nak()
     await work.publish_many(5)
-    with work.driver():
-        await work.drained()
+    await work.process_all()
     kinds = {
         (handed.redelivered, row["seq"], row["delivered"])
         for handed, rows in work.script.handed
@@ -296,6 +274,4 @@ async def test_redelivered_messages_are_batches_of_their_own(work: Scene) -> Non
 async def test_engine_works_without_a_ledger(work: Scene) -> None:
     work.change(ledger=False)
     await work.publish_many(10)
-    with work.driver():
-        await work.drained()
-    await work.assert_all_settled()
+    await work.process_all()

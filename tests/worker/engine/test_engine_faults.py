@@ -230,10 +230,9 @@ async def test_abandoned_driver_is_ordered_to_end_once_it_answers_again(
     work.change(batch=BatchSettings(max_messages=SOME, deadline_seconds=0.1))
     gate = work.hold_runs()
     await work.publish_many(SOME)
-    with work.driver():
-        async with work.working():
-            await work.eventually(work.script.is_ended.is_set)
-            gate.open()
+    async with work.worker():
+        await work.eventually(work.script.is_ended.is_set)
+        gate.open()
     assert (await work.info()).ack_floor.stream_sequence == 0
 
 
@@ -253,12 +252,11 @@ async def test_batch_is_confirmed_after_its_server_restarts_in_a_run(start_nats:
         await work.consumer()
         gate = work.hold_runs()
         await work.publish_many(SOME)
-        with work.driver():
-            async with work.working():
-                await work.eventually(gate.has_begun.is_set)
-                server.restart()
-                gate.open()
-                await work.until(pending=0)
+        async with work.worker():
+            await work.eventually(gate.has_begun.is_set)
+            server.restart()
+            gate.open()
+            await work.until(pending=0)
         await work.assert_all_settled()
 
 
@@ -299,25 +297,23 @@ async def test_broken_link_in_a_run_loses_nothing(
     work.connect(ConnectionSettings(servers=(relay.url,)))
     gate = work.hold_runs()
     await work.publish_many(SOME)
-    with work.driver():
-        async with work.working():
-            await work.eventually(gate.has_begun.is_set)
-            breaks: Callable[[], None] = relay.cut if kind == "cut" else relay.half_open
-            breaks()
-            gate.open()
-            relay.heal()
-            await work.until(pending=0)
+    async with work.worker():
+        await work.eventually(gate.has_begun.is_set)
+        breaks: Callable[[], None] = relay.cut if kind == "cut" else relay.half_open
+        breaks()
+        gate.open()
+        relay.heal()
+        await work.until(pending=0)
     await work.assert_all_settled()
     assert {*work.handed()} == {*range(1, SOME + 1)}
 
 
 async def test_deletion_of_the_consumer_ends_the_engine(work: Scene) -> None:
     await work.publish_many(SOME)
-    with work.driver():
-        async with work.working() as engine:
-            await work.until(pending=0)
-            await work.js.consumers.delete(work.stream, "etl")
-            stop = await engine
+    async with work.worker() as engine:
+        await work.until(pending=0)
+        await work.js.consumers.delete(work.stream, "etl")
+        stop = await engine
     assert stop.code == 1
     assert "was deleted" in stop.sentence
 
@@ -330,14 +326,13 @@ async def test_another_stream_of_the_same_name_after_an_outage_ends_the_engine(s
         await work.consumer()
         gate = work.hold_runs()
         await work.publish_many(SOME)
-        with work.driver():
-            async with work.working() as engine:
-                await work.eventually(gate.has_begun.is_set)
-                server.kill()
-                shutil.rmtree(server.store)
-                server.start()
-                gate.open()
-                stop = await engine
+        async with work.worker() as engine:
+            await work.eventually(gate.has_begun.is_set)
+            server.kill()
+            shutil.rmtree(server.store)
+            server.start()
+            gate.open()
+            stop = await engine
         assert stop.code == 1
         assert "There is nothing to pull from" in stop.sentence
 
@@ -349,22 +344,21 @@ async def test_messages_stored_under_sequences_that_the_server_had_lost_are_proc
     async with scene(server.url, "lost") as work:
         await work.consumer()
         await work.publish_many(SOME)
-        with work.driver():
-            async with work.working():
-                await work.until(pending=0)
-                server.terminate()
-                shutil.copytree(server.store, server.folder / "before")
-                server.start()
-                await work.until(pending=0)
-                await work.publish(*(b"lost",) * SOME)
-                await work.until(pending=0)
-                server.kill()
-                shutil.rmtree(server.store)
-                (server.folder / "before").rename(server.store)
-                server.start()
-                await work.until(pending=0)
-                await work.publish(*(b"other",) * SOME)
-                await work.until(pending=0)
+        async with work.worker():
+            await work.until(pending=0)
+            server.terminate()
+            shutil.copytree(server.store, server.folder / "before")
+            server.start()
+            await work.until(pending=0)
+            await work.publish(*(b"lost",) * SOME)
+            await work.until(pending=0)
+            server.kill()
+            shutil.rmtree(server.store)
+            (server.folder / "before").rename(server.store)
+            server.start()
+            await work.until(pending=0)
+            await work.publish(*(b"other",) * SOME)
+            await work.until(pending=0)
         payloads = [data for _, rows in work.script.handed for data in rows["data"].to_pylist()]
         assert payloads.count(b"other") == SOME
         ids = [handed.name.batch_id for handed, _ in work.script.handed]
@@ -376,9 +370,7 @@ async def test_recreated_stream_has_other_batch_ids_and_other_dead_letters(work:
     work.script.process = lambda *_: REJECTED
     for _ in range(2):
         await work.publish_many(1)
-        with work.driver():
-            await work.drained()
-        await work.assert_all_settled()
+        await work.process_all()
         await work.js.streams.delete(work.stream)
         await work.js.streams.create({"name": work.stream, "subjects": [f"{work.stream}.>"]})
         await work.consumer()
@@ -390,12 +382,11 @@ async def test_recreated_stream_has_other_batch_ids_and_other_dead_letters(work:
 async def test_new_messages_are_processed_after_a_reset_redelivers_finished_ones(work: Scene) -> None:
     """More messages come again than a worker has places for; it answers them at once and must go on pulling."""
     await work.publish_many(COUNT)
-    with work.driver():
-        async with work.working():
-            await work.until(pending=0)
-            await work.js.consumers.reset(work.stream, "etl", sequence=1)
-            await work.publish_many(COUNT)
-            await work.until(pending=0)
+    async with work.worker():
+        await work.until(pending=0)
+        await work.js.consumers.reset(work.stream, "etl", sequence=1)
+        await work.publish_many(COUNT)
+        await work.until(pending=0)
     assert work.handed() == [*range(1, 2 * COUNT + 1)]
     await work.assert_all_settled()
 
@@ -420,10 +411,8 @@ async def test_messages_behind_those_that_a_killed_engine_had_committed_are_proc
     await work.publish_many(committed + SOME)
     assert len(await work.js.consumer(work.stream, "etl").fetch(committed + SOME)) == committed + SOME
     await commit(work, *range(1, committed, SOME))
-    with work.driver():
-        await work.drained()
+    await work.process_all()
     assert work.handed() == [*range(committed + 1, committed + SOME + 1)]
-    await work.assert_all_settled()
 
 
 async def test_recreated_consumer_gets_messages_that_were_committed_for_the_former_one(work: Scene) -> None:
@@ -432,8 +421,7 @@ async def test_recreated_consumer_gets_messages_that_were_committed_for_the_form
     ledger = await commit(work, 1)
     assert len(await ledger.entries()) == 1
     await work.replace_consumer()
-    with work.driver():
-        await work.drained()
+    await work.process_all()
     assert work.handed() == [*range(1, SOME + 1)]
 
 
@@ -444,22 +432,20 @@ async def test_message_is_kept_until_its_dead_letter_can_be_stored(work: Scene) 
     work.script.process = reject
     await work.js.streams.create({"name": work.dead, "subjects": ["dead.elsewhere"]})
     await work.publish_many(1)
-    with work.driver():
-        async with work.working():
-            await work.eventually(lambda: bool(work.script.handed))
-            assert (await work.info()).num_ack_pending == 1
-            subjects = ["dead.elsewhere", f"dead.{work.stream}.>"]
-            await work.js.streams.update({"name": work.dead, "subjects": subjects, "allow_direct": True})
-            await work.until(pending=0)
+    async with work.worker():
+        await work.eventually(lambda: bool(work.script.handed))
+        assert (await work.info()).num_ack_pending == 1
+        subjects = ["dead.elsewhere", f"dead.{work.stream}.>"]
+        await work.js.streams.update({"name": work.dead, "subjects": subjects, "allow_direct": True})
+        await work.until(pending=0)
     assert [letter.data for letter in await work.letters()] == [b"1"]
 
 
 async def test_two_engines_share_the_messages_and_process_each_once(work: Scene) -> None:
     await work.publish_many(COUNT)
-    with work.driver():
+    async with work.worker():
+        work.change(worker="etl-1")
         async with work.working():
-            work.change(worker="etl-1")
-            async with work.working():
-                await work.until(pending=0)
+            await work.until(pending=0)
     assert work.handed() == [*range(1, COUNT + 1)]
     await work.assert_all_settled()

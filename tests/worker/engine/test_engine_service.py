@@ -32,15 +32,14 @@ async def order(work: Scene, endpoint: str, payload: object = "") -> Any:  # noq
 
 
 async def test_worker_is_a_discoverable_nats_service_that_explains_refused_orders(work: Scene) -> None:
-    with work.driver():
-        async with work.working():
-            await work.until_status(lambda status: status["ready"])
-            found = await ask(work, "$SRV.PING.penstock-worker")
-            info = await ask(work, f"$SRV.INFO.penstock-worker.{found['id']}")
-            await order(work, "status")
-            stats = await ask(work, f"$SRV.STATS.penstock-worker.{found['id']}")
-            assert await order(work, "cancel", {"batch": "b"}) == {"error": "Batch b does not run here."}
-            assert (await order(work, "cancel", "nonsense"))["error"].startswith("Say which batch is to be cancelled")
+    async with work.worker():
+        await work.until_status(lambda status: status["ready"])
+        found = await ask(work, "$SRV.PING.penstock-worker")
+        info = await ask(work, f"$SRV.INFO.penstock-worker.{found['id']}")
+        await order(work, "status")
+        stats = await ask(work, f"$SRV.STATS.penstock-worker.{found['id']}")
+        assert await order(work, "cancel", {"batch": "b"}) == {"error": "Batch b does not run here."}
+        assert (await order(work, "cancel", "nonsense"))["error"].startswith("Say which batch is to be cancelled")
     assert found["type"] == "io.nats.micro.v1.ping_response"
     assert (found["name"], found["metadata"]["worker"]) == ("penstock-worker", "etl-0")
     group = work.settings.engine.group
@@ -55,14 +54,13 @@ async def test_status_reports_batches_and_totals(work: Scene) -> None:
     gate = work.hold_runs(Outcome(Verdict.OK, 1.5))
     work.batch_of(SOME)
     await work.publish_many(1)
-    with work.driver():
-        async with work.working():
-            await work.eventually(lambda: len(work.script.handed) == 1)
-            await work.publish_many(SOME)
-            await work.eventually(lambda: len(work.script.handed) == 2)
-            running = await order(work, "status")
-            gate.open()
-            ended = await work.until_status(lambda status: status["answered"] == {"acked": 1 + SOME})
+    async with work.worker():
+        await work.eventually(lambda: len(work.script.handed) == 1)
+        await work.publish_many(SOME)
+        await work.eventually(lambda: len(work.script.handed) == 2)
+        running = await order(work, "status")
+        gate.open()
+        ended = await work.until_status(lambda status: status["answered"] == {"acked": 1 + SOME})
     _, batch = sorted(running["batches"], key=lambda batch: int(batch["messages"]))
     assert (batch["ranges"], batch["messages"], batch["attempt"]) == (f"2-{SOME + 1}", SOME, 1)
     assert running["heldMessages"] == 1 + SOME
@@ -80,16 +78,15 @@ async def test_status_reports_batches_and_totals(work: Scene) -> None:
 
 
 async def test_paused_worker_pulls_nothing_until_it_is_resumed(work: Scene) -> None:
-    with work.driver():
-        async with work.working():
-            await work.until_status(lambda status: status["ready"])
-            assert await order(work, "pause") == {"ok": True}
-            await work.until_status(lambda status: status["holds"] == ["paused"] and status["ready"])
-            await work.until_withdrawn()
-            await work.publish_many(SOME)
-            await work.until(pending=SOME)
-            assert await order(work, "resume") == {"ok": True}
-            await work.until_status(lambda status: status["runMessages"] == SOME)
+    async with work.worker():
+        await work.until_status(lambda status: status["ready"])
+        assert await order(work, "pause") == {"ok": True}
+        await work.until_status(lambda status: status["holds"] == ["paused"] and status["ready"])
+        await work.until_withdrawn()
+        await work.publish_many(SOME)
+        await work.until(pending=SOME)
+        assert await order(work, "resume") == {"ok": True}
+        await work.until_status(lambda status: status["runMessages"] == SOME)
     await work.assert_all_settled()
 
 
@@ -99,25 +96,24 @@ async def test_retired_worker_keeps_only_its_running_batch_and_continues_when_re
     """All runs count as short here, so that the engine collects messages while one runs."""
     monkeypatch.setattr(collecting, "SHORT_SECONDS", PATIENCE_SECONDS)
     work.change(batch=BatchSettings(in_flight=1))
-    with work.driver():
-        async with work.working():
-            await work.publish_many(1)
-            await work.until(pending=0)
-            gate = work.hold_runs()
-            await work.publish_many(1)
-            await work.eventually(lambda: len(work.script.handed) == 2)
-            await work.publish_many(SOME)
-            await work.until_status(lambda status: status["heldMessages"] == 1 + SOME)
-            assert await order(work, "retire") == {"ok": True}
-            status = await work.until_status(lambda status: status["heldMessages"] == 1)
-            assert (status["holds"], status["ready"], len(status["batches"])) == (["retiring"], True, 1)
-            gate.open()
-            await work.until_status(lambda status: status["heldMessages"] == 0)
-            assert (await work.info()).ack_floor.stream_sequence == 2
-            assert await order(work, "recall") == {"ok": True}
-            await work.until_status(lambda status: not status["holds"])
-            await work.publish_many(SOME)
-            await work.until(pending=0)
+    async with work.worker():
+        await work.publish_many(1)
+        await work.until(pending=0)
+        gate = work.hold_runs()
+        await work.publish_many(1)
+        await work.eventually(lambda: len(work.script.handed) == 2)
+        await work.publish_many(SOME)
+        await work.until_status(lambda status: status["heldMessages"] == 1 + SOME)
+        assert await order(work, "retire") == {"ok": True}
+        status = await work.until_status(lambda status: status["heldMessages"] == 1)
+        assert (status["holds"], status["ready"], len(status["batches"])) == (["retiring"], True, 1)
+        gate.open()
+        await work.until_status(lambda status: status["heldMessages"] == 0)
+        assert (await work.info()).ack_floor.stream_sequence == 2
+        assert await order(work, "recall") == {"ok": True}
+        await work.until_status(lambda status: not status["holds"])
+        await work.publish_many(SOME)
+        await work.until(pending=0)
     await work.assert_all_settled()
 
 
@@ -137,11 +133,10 @@ async def test_status_has_a_reason_code_while_the_worker_is_not_ready(work: Scen
 
 async def test_drained_worker_ends_once_everything_is_processed(work: Scene) -> None:
     await work.publish_many(SOME)
-    with work.driver():
-        async with work.working() as engine:
-            await work.until_status(lambda status: status["ready"])
-            await order(work, "drain")
-            stop = await engine
+    async with work.worker() as engine:
+        await work.until_status(lambda status: status["ready"])
+        await order(work, "drain")
+        stop = await engine
     assert stop.code == 0
     await work.assert_all_settled()
 
@@ -153,11 +148,10 @@ async def test_cancelled_batch_is_cancelled_in_the_driver_and_not_acknowledged(w
 
     work.script.process = until_cancelled
     await work.publish_many(SOME)
-    with work.driver():
-        async with work.working():
-            status = await work.until_status(lambda status: bool(status["batches"]))
-            await order(work, "cancel", {"batch": status["batches"][0]["id"]})
-            await work.eventually(work.script.is_cancelled.is_set)
+    async with work.worker():
+        status = await work.until_status(lambda status: bool(status["batches"]))
+        await order(work, "cancel", {"batch": status["batches"][0]["id"]})
+        await work.eventually(work.script.is_cancelled.is_set)
     assert (await work.info()).ack_floor.stream_sequence == 0
 
 

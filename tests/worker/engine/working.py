@@ -144,6 +144,20 @@ class Scene:
             yield engine
             engine.cancel()
 
+    @asynccontextmanager
+    async def worker(self) -> AsyncIterator[asyncio.Task[Stop]]:
+        """Have a driver and an engine work while the block runs."""
+        with self.driver():
+            async with self.working() as engine:
+                yield engine
+
+    async def process_all(self) -> None:
+        """Have a worker process everything and end, and assert that each message has its final answer."""
+        with self.driver():
+            stop = await self.drained()
+        assert stop.code == 0
+        await self.assert_all_settled()
+
     async def eventually(self, condition: Callable[[], bool], what: str = "what the test waits for") -> None:
         await eventually_async(condition, what)
 
