@@ -1,7 +1,6 @@
-"""An engine's process: the machine, and a shell that does what it asks for, late, or not at all if it is killed.
+"""A simulated engine: the machine, and a loop that carries out its actions late, or not at all if it is killed.
 
-Each answer takes its time, and comes as a failure if the link was away. Checks that the shell's contract is kept: each
-row gets one final answer. Does not know what ought to come of it (checks.py).
+Each answer takes its time, and is a failure if the link was down. Checks that each row gets one final answer.
 """
 
 from collections import deque
@@ -14,7 +13,6 @@ from penstock_worker.policy.machine.actions import Action
 from penstock_worker.policy.machine.events import Event
 from penstock_worker.policy.machine.machine import Machine
 from penstock_worker.policy.machine.pieces import Pieces
-from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.settings import BatchSettings, EngineSettings, RetrySettings
 from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
@@ -77,9 +75,8 @@ class Engine:
         """How many messages the server has delivered that have not arrived."""
         self.was_full = False
         """Then what is missing of a recalled batch may have had no chance to come in time."""
-        self.sequences: dict[int, list[int]] = {}
-        self.stored_at: dict[int, list[int]] = {}
-        """By block, as the sequences are."""
+        self.messages: dict[int, list[Message]] = {}
+        """By block."""
         self.answered: dict[tuple[int, int], str] = {}
         self.newest: dict[int, tuple[int, int]] = {}
         """Where each message came last."""
@@ -162,12 +159,34 @@ class Engine:
     def _do(self, action: Action) -> None:
         if self.world.lines is not None and not isinstance(action, wants.WakeAt):
             self.world.say(self.name, f"   -> {action}")
-        getattr(self, f"_{type(action).__name__}")(action)
+        match action:
+            case wants.Report():
+                self.notes.append(action)
+            case wants.WakeAt():
+                self.world.at(action.time, self.tell, told.Tick())
+            case wants.Stop():
+                self.ended, self.is_alive = action, False
+            case wants.HoldPull() | wants.ReleasePull() | wants.Count():
+                self._control_pull(action)
+            case wants.Settle() | wants.Acknowledge() | wants.Discard() | wants.GiveBack() | wants.LetGo():
+                self._answer_messages(action)
+            case wants.Renew():
+                self._send_each(self.server.renew, self.messages_of(action.pieces))
+            case wants.ReadLedger() | wants.WriteLedger() | wants.DeleteLedger():
+                self._use_ledger(action)
+            case wants.PublishLetters() | wants.PublishOutgoing():
+                self._publish(action)
+            case _:
+                self._call_driver(action)
 
     def _send(self, call: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 - they are the call's
         """Send what needs no answer. What was sent arrives even if its sender dies."""
         if self.link_is_up:
             self.world.after(self._delay(), call, *arguments)
+
+    def _send_each(self, call: Callable[..., Any], messages: list[Message], *arguments: Any) -> None:  # noqa: ANN401
+        for message in messages:
+            self._send(call, message, *arguments)
 
     def _ask(self, call: Callable[[], bool], good: Event, bad: Event) -> None:
         """Send a question; what is not confirmed, or when the link goes meanwhile, is answered late and badly."""
@@ -183,18 +202,10 @@ class Engine:
             self._later(bad, TIMEOUT_SECONDS)
 
     def messages_of(self, pieces: Pieces) -> list[Message]:
-        return [
-            message
-            for piece in pieces
-            for message in zip(
-                self.sequences[piece.block][piece.start : piece.stop],
-                self.stored_at[piece.block][piece.start : piece.stop],
-                strict=True,
-            )
-        ]
+        return [message for piece in pieces for message in self.messages[piece.block][piece.start : piece.stop]]
 
     def sequences_of(self, pieces: Pieces) -> list[int]:
-        return [sequence for piece in pieces for sequence in self.sequences[piece.block][piece.start : piece.stop]]
+        return [sequence for sequence, _ in self.messages_of(pieces)]
 
     def _final(self, pieces: Pieces, answer: str) -> list[Message]:
         for piece in pieces:
@@ -208,50 +219,56 @@ class Engine:
         return self.messages_of(pieces)
 
     def _check_newest(self, block: int, row: int, answer: str) -> None:
-        sequence = self.sequences[block][row]
+        sequence, _ = self.messages[block][row]
         if answer != "let go" and self.newest[sequence] != (block, row):
             raise Violation(f"{self.name} answers a former delivery of message {sequence} by {answer}")
 
-    def _Report(self, action: wants.Report) -> None:  # noqa: N802 - named after the action
-        self.notes.append(action)
+    # The driver
 
-    def _AwaitDriver(self, action: wants.AwaitDriver) -> None:  # noqa: N802
+    def _call_driver(self, action: Action) -> None:
+        match action:
+            case wants.AwaitDriver():
+                self._await_driver()
+            case wants.HandOver():
+                sequences = self.sequences_of(action.pieces)
+                if sequences != sorted(set(sequences)) or len(sequences) != action.count:
+                    raise Violation(f"batch {action.batch_id} has its messages in no good order: {sequences}")
+                messages = frozenset(self.messages_of(action.pieces))
+                self.world.after(self._delay(), self._hand, (action.batch_id, action.run), messages)
+            case wants.CancelRun():
+                self.world.after(self._delay(), self.driver.cancel, (action.batch_id, action.run))
+            case wants.ForgetRun():
+                self.world.after(self._delay(), self.driver.forget, (action.batch_id, action.run))
+            case wants.AbandonDriver():
+                self.driver.kill()
+            case _:
+                raise TypeError(action)
+
+    def _await_driver(self) -> None:
         if not self.is_alive:
             return
         if self.driver.is_ready:
             self._later(told.DriverReady(str(self.driver.incarnation)))
         elif self.driver.is_ending:
-            self.world.after(LOOK_SECONDS, self._AwaitDriver, action)
+            self.world.after(LOOK_SECONDS, self._await_driver)
         else:
-            self.world.at(self.driver.ready_at, self._AwaitDriver, action)
-
-    def _HandOver(self, action: wants.HandOver) -> None:  # noqa: N802
-        sequences = self.sequences_of(action.pieces)
-        if sequences != sorted(set(sequences)) or len(sequences) != action.count:
-            raise Violation(f"batch {action.batch_id} has its messages in no good order: {sequences}")
-        name = action.batch_id, action.run
-        self.world.after(self._delay(), self._hand, name, frozenset(self.messages_of(action.pieces)))
+            self.world.at(self.driver.ready_at, self._await_driver)
 
     def _hand(self, name: tuple[str, int], messages: frozenset[Message]) -> None:
         if self.is_alive:
-            self.driver.hand(*name, messages, lambda outcome: self._outcome(name, outcome))
+            self.driver.hand(*name, messages, lambda outcome: self._later(told.RunEnded(*name, outcome)))
 
-    def _outcome(self, name: tuple[str, int], outcome: Outcome) -> None:
-        self._later(told.RunEnded(*name, outcome))
+    # The ledger and what is published
 
-    def _CancelRun(self, action: wants.CancelRun) -> None:  # noqa: N802
-        self.world.after(self._delay(), self.driver.cancel, (action.batch_id, action.run))
-
-    def _ForgetRun(self, action: wants.ForgetRun) -> None:  # noqa: N802
-        self.world.after(self._delay(), self.driver.forget, (action.batch_id, action.run))
-
-    def _AbandonDriver(self, action: wants.AbandonDriver) -> None:  # noqa: N802
-        del action
-        self.driver.kill()
-
-    def _ReadLedger(self, action: wants.ReadLedger) -> None:  # noqa: N802
-        del action
-        self.world.after(self._delay(), self._read_ledger)
+    def _use_ledger(self, action: wants.ReadLedger | wants.WriteLedger | wants.DeleteLedger) -> None:
+        match action:
+            case wants.ReadLedger():
+                self.world.after(self._delay(), self._read_ledger)
+            case wants.WriteLedger(entry=entry):
+                good, bad = told.LedgerWritten(entry.batch_id), told.LedgerFailed(entry.batch_id, "no answer")
+                self._ask(lambda: self.server.write(entry), good, bad)
+            case wants.DeleteLedger():
+                self._send(self.server.delete, action.batch_ids)
 
     def _read_ledger(self) -> None:
         if self.link_is_up and self.world.now >= self.server.refuses_ledger_until:
@@ -259,91 +276,70 @@ class Engine:
         else:
             self._later(told.LedgerUnread("no answer"))
 
-    def _WriteLedger(self, action: wants.WriteLedger) -> None:  # noqa: N802
-        name = action.entry.batch_id
-        good, bad = told.LedgerWritten(name), told.LedgerFailed(name, "no answer")
-        self._ask(lambda: self.server.write(action.entry), good, bad)
-
-    def _DeleteLedger(self, action: wants.DeleteLedger) -> None:  # noqa: N802
-        self._send(self.server.delete, action.batch_ids)
-
-    def _PublishLetters(self, action: wants.PublishLetters) -> None:  # noqa: N802
-        sequences = [letter.sequence for letter in action.letters]
-        if sequences != self.sequences_of(tuple(letter.piece for letter in action.letters)):
+    def _publish(self, action: wants.PublishLetters | wants.PublishOutgoing) -> None:
+        if isinstance(action, wants.PublishOutgoing):
+            name = action.batch_id, action.run
+            if name not in self.driver.runs:
+                self._later(told.OutgoingFailed(*name, "the driver does not know it", gone=True))
+                return
+            self._ask(lambda: True, told.OutgoingPublished(*name), told.OutgoingFailed(*name, "no answer", gone=False))
+            return
+        messages = self.messages_of(tuple(letter.piece for letter in action.letters))
+        if [letter.sequence for letter in action.letters] != [sequence for sequence, _ in messages]:
             raise Violation(f"a letter of batch {action.batch_id} is about another message: {action.letters}")
         good, bad = told.LettersPublished(action.batch_id), told.LettersFailed(action.batch_id, "no answer")
-        messages = self.messages_of(tuple(letter.piece for letter in action.letters))
         self._ask(lambda: self.server.publish_letters(messages), good, bad)
 
-    def _PublishOutgoing(self, action: wants.PublishOutgoing) -> None:  # noqa: N802
-        name = action.batch_id, action.run
-        if name not in self.driver.runs:
-            self._later(told.OutgoingFailed(*name, "the driver does not know it", gone=True))
-            return
-        self._ask(lambda: True, told.OutgoingPublished(*name), told.OutgoingFailed(*name, "no answer", gone=False))
+    # Answers
 
-    def _Settle(self, action: wants.Settle) -> None:  # noqa: N802
-        dead = [message for part in action.terminated for message in self._final(part.pieces, "settle")]
-        acked = self._final(action.acknowledged, "settle")
-        good, bad = told.Settled(action.batch_id), told.NotSettled(action.batch_id, "no answer")
-        self._ask(lambda: self._settle(acked, dead), good, bad)
+    def _answer_messages(
+        self, action: wants.Settle | wants.Acknowledge | wants.Discard | wants.GiveBack | wants.LetGo
+    ) -> None:
+        match action:
+            case wants.Settle():
+                dead = [message for part in action.terminated for message in self._final(part.pieces, "settle")]
+                acked = self._final(action.acknowledged, "settle")
+                good, bad = told.Settled(action.batch_id), told.NotSettled(action.batch_id, "no answer")
+                self._ask(lambda: self._settle(acked, dead), good, bad)
+            case wants.Acknowledge():
+                self._send_each(self.server.ack, self._final(action.pieces, "acknowledge"))
+            case wants.Discard():
+                self._send_each(self.server.term, self._final(action.pieces, "discard"))
+            case wants.GiveBack():
+                self._send_each(self.server.nak, self._final(action.pieces, "nak"), action.delay_seconds)
+            case wants.LetGo():
+                self._final(action.pieces, "let go")
 
     def _settle(self, acked: list[Message], dead: list[Message]) -> bool:
-        """Take answers. Of what its sender did not live to write to the end, only the first may come."""
+        """Take answers. If the sender died while it wrote them, only the first may arrive."""
         answers = [(self.server.term, one) for one in dead] + [(self.server.ack, one) for one in acked]
         if not self.is_alive or not self.link_is_up:
             answers = answers[: self.world.random.randint(0, len(answers))]
         confirmed = [answer(message) for answer, message in answers]
         return bool(confirmed) and confirmed[-1]
 
-    def _Acknowledge(self, action: wants.Acknowledge) -> None:  # noqa: N802
-        for message in self._final(action.pieces, "acknowledge"):
-            self._send(self.server.ack, message)
+    # The pull
 
-    def _Discard(self, action: wants.Discard) -> None:  # noqa: N802
-        for message in self._final(action.pieces, "discard"):
-            self._send(self.server.term, message)
+    def _control_pull(self, action: wants.HoldPull | wants.ReleasePull | wants.Count) -> None:
+        if isinstance(action, wants.Count):
+            self.world.after(self._delay(), self._count)
+        elif isinstance(action, wants.HoldPull):
+            self.pulls = False
+            self.was_full |= wants.HoldReason.FULL in action.reasons
+        else:
+            self.pulls, self.room = True, action.messages
+            if not self._pull_is_due:
+                self._pull_is_due = True
+                self.world.after(self._delay(), self._pull)
 
-    def _GiveBack(self, action: wants.GiveBack) -> None:  # noqa: N802
-        for message in self._final(action.pieces, "nak"):
-            self._send(self.server.nak, message, action.delay_seconds)
-
-    def _LetGo(self, action: wants.LetGo) -> None:  # noqa: N802
-        self._final(action.pieces, "let go")
-
-    def _Renew(self, action: wants.Renew) -> None:  # noqa: N802
-        for message in self.messages_of(action.pieces):
-            self._send(self.server.renew, message)
-
-    def _HoldPull(self, action: wants.HoldPull) -> None:  # noqa: N802
-        self.pulls = False
-        self.was_full |= wants.HoldReason.FULL in action.reasons
-
-    def _ReleasePull(self, action: wants.ReleasePull) -> None:  # noqa: N802
-        self.pulls, self.room = True, action.messages
-        if not self._pull_is_due:
-            self._pull_is_due = True
-            self.world.after(self._delay(), self._pull)
-
-    def _Count(self, action: wants.Count) -> None:  # noqa: N802
-        self.world.after(self._delay(), self._count, action)
-
-    def _count(self, action: wants.Count) -> None:
+    def _count(self) -> None:
         if not self.link_is_up:
-            self.world.after(TIMEOUT_SECONDS, self._count, action)
+            self.world.after(TIMEOUT_SECONDS, self._count)
             return
         server = self.server
         server.lapse()
         pending = server.last - server.next + 1
         self._later(told.Counted(pending, len(server.pending) + len(server.available), server.floor))
-
-    def _WakeAt(self, action: wants.WakeAt) -> None:  # noqa: N802
-        self.world.at(action.time, self.tell, told.Tick())
-
-    def _Stop(self, action: wants.Stop) -> None:  # noqa: N802
-        self.ended, self.is_alive = action, False
-
-    # The pull
 
     @property
     def asks_for(self) -> int:
@@ -372,23 +368,21 @@ class Engine:
                 self._blocks += 1
                 self.on_the_way += len(some)
                 self.server.hold(self, self._blocks, some)
-                self.sequences[self._blocks] = some
-                self.stored_at[self._blocks] = [self.server.stored_at[sequence] for sequence in some]
+                self.messages[self._blocks] = [(sequence, self.server.stored_at[sequence]) for sequence in some]
                 self.world.after(self._delay(), self._arrive, self._blocks, redelivered)
 
     def _arrive(self, block: int, redelivered: bool) -> None:  # noqa: FBT001 - an argument of a call to come
-        sequences = self.sequences[block]
-        self.on_the_way -= len(sequences)
+        messages = self.messages[block]
+        self.on_the_way -= len(messages)
         if not self.link_is_up:
             return
-        self.room = max(0, self.room - len(sequences))
-        offsets = [MESSAGE_BYTES * row for row in range(len(sequences) + 1)]
+        self.room = max(0, self.room - len(messages))
         self.tell(
             told.Arrived(
                 block=block,
-                sequences=sequences,
-                stored_at=self.stored_at[block],
-                offsets=offsets,
+                sequences=[sequence for sequence, _ in messages],
+                stored_at=[stored_at for _, stored_at in messages],
+                offsets=[MESSAGE_BYTES * row for row in range(len(messages) + 1)],
                 redelivered=redelivered,
             )
         )
