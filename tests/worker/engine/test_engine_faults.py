@@ -236,16 +236,6 @@ async def test_abandoned_driver_is_ordered_to_end_once_it_answers_again(
     assert (await work.info()).ack_floor.stream_sequence == 0
 
 
-async def test_engine_pulls_nothing_before_its_driver_is_ready(work: Scene) -> None:
-    await work.publish_many(SOME)
-    async with work.working():
-        await work.until_status(lambda status: "driver is not ready" in status["sentence"])
-        assert (await work.info()).num_ack_pending == 0
-        with work.driver():
-            await work.until(pending=0)
-    await work.assert_all_settled()
-
-
 async def test_batch_is_confirmed_after_its_server_restarts_in_a_run(start_nats: StartNats) -> None:
     server = start_nats()
     async with scene(server.url, "restart") as work:
@@ -439,13 +429,3 @@ async def test_message_is_kept_until_its_dead_letter_can_be_stored(work: Scene) 
         await work.js.streams.update({"name": work.dead, "subjects": subjects, "allow_direct": True})
         await work.until(pending=0)
     assert [letter.data for letter in await work.letters()] == [b"1"]
-
-
-async def test_two_engines_share_the_messages_and_process_each_once(work: Scene) -> None:
-    await work.publish_many(COUNT)
-    async with work.worker():
-        work.change(worker="etl-1")
-        async with work.working():
-            await work.until(pending=0)
-    assert work.handed() == [*range(1, COUNT + 1)]
-    await work.assert_all_settled()

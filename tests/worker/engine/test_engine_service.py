@@ -77,8 +77,8 @@ async def test_status_reports_batches_and_totals(work: Scene) -> None:
     }
 
 
-async def test_paused_worker_pulls_nothing_until_it_is_resumed(work: Scene) -> None:
-    async with work.worker():
+async def test_paused_worker_pulls_nothing_until_resumed_and_a_drained_one_ends_with_its_work(work: Scene) -> None:
+    async with work.worker() as engine:
         await work.until_status(lambda status: status["ready"])
         assert await order(work, "pause") == {"ok": True}
         await work.until_status(lambda status: status["holds"] == ["paused"] and status["ready"])
@@ -87,6 +87,10 @@ async def test_paused_worker_pulls_nothing_until_it_is_resumed(work: Scene) -> N
         await work.until(pending=SOME)
         assert await order(work, "resume") == {"ok": True}
         await work.until_status(lambda status: status["runMessages"] == SOME)
+        await work.publish_many(SOME)
+        await order(work, "drain")
+        stop = await engine
+    assert stop.code == 0
     await work.assert_all_settled()
 
 
@@ -117,30 +121,6 @@ async def test_retired_worker_keeps_only_its_running_batch_and_continues_when_re
     await work.assert_all_settled()
 
 
-async def test_status_has_a_reason_code_while_the_worker_is_not_ready(work: Scene) -> None:
-    async with work.working():
-        status = await work.until_status(lambda status: not status["ready"])
-        assert (status["why"], status["version"]) == ("starting", version("penstock-worker"))
-        starting = Description(incarnation="1", entrypoint="e", spark="s", ready=False, why_not="No Spark.")
-        work.script.description = replace(starting, trouble=Trouble.SPARK)
-        with work.driver():
-            status = await work.until_status(lambda status: status["why"] == "spark")
-            assert status["sentence"] == "The driver is not ready. No Spark."
-            work.script.description = None
-            status = await work.until_status(lambda status: status["ready"])
-            assert status["why"] == ""
-
-
-async def test_drained_worker_ends_once_everything_is_processed(work: Scene) -> None:
-    await work.publish_many(SOME)
-    async with work.worker() as engine:
-        await work.until_status(lambda status: status["ready"])
-        await order(work, "drain")
-        stop = await engine
-    assert stop.code == 0
-    await work.assert_all_settled()
-
-
 async def test_cancelled_batch_is_cancelled_in_the_driver_and_not_acknowledged(work: Scene) -> None:
     def until_cancelled(*_: object) -> Outcome:
         work.script.is_cancelled.wait(PATIENCE_SECONDS)
@@ -155,22 +135,36 @@ async def test_cancelled_batch_is_cancelled_in_the_driver_and_not_acknowledged(w
     assert (await work.info()).ack_floor.stream_sequence == 0
 
 
-async def test_engine_serves_probes_and_metrics(work: Scene) -> None:
+async def test_worker_that_is_not_ready_pulls_nothing_and_reports_why_until_it_is_ready(work: Scene) -> None:
+    """In its status, its probes and its metrics."""
     place = f"{ports.LOOPBACK}:{ports.free_port()}"
     work.change(probes=place)
     await work.publish_many(SOME)
+
+    async def page(path: str) -> tuple[int, str]:
+        return await asyncio.to_thread(fetched, place, path)
+
     async with work.working():
-        await work.until_status(lambda status: not status["ready"])
-        assert await asyncio.to_thread(fetched, place, "/healthz") == (200, "Alive.\n")
-        status, sentence = await asyncio.to_thread(fetched, place, "/readyz")
-        assert (status, sentence.startswith("The driver is not ready.")) == (503, True)
+        status = await work.until_status(lambda status: not status["ready"])
+        assert (status["why"], status["version"]) == ("starting", version("penstock-worker"))
+        assert await page("/healthz") == (200, "Alive.\n")
+        code, sentence = await page("/readyz")
+        assert (code, sentence.startswith("The driver is not ready.")) == (503, True)
+        starting = Description(incarnation="1", entrypoint="e", spark="s", ready=False, why_not="No Spark.")
+        work.script.description = replace(starting, trouble=Trouble.SPARK)
         with work.driver():
+            status = await work.until_status(lambda status: status["why"] == "spark")
+            assert status["sentence"] == "The driver is not ready. No Spark."
+            await work.until(pending=SOME)
+            work.script.description = None
             await work.until_status(lambda status: status["runMessages"] == SOME)
             await work.until(pending=0)
-            await work.until_status(lambda status: status["ready"])
-            assert await asyncio.to_thread(fetched, place, "/readyz") == (200, "Ready.\n")
-            _, metrics = await asyncio.to_thread(fetched, place, "/metrics")
-            assert (await asyncio.to_thread(fetched, place, "/nothing"))[0] == 404
+            status = await work.until_status(lambda status: status["ready"])
+            assert status["why"] == ""
+            assert await page("/readyz") == (200, "Ready.\n")
+            _, metrics = await page("/metrics")
+            assert (await page("/nothing"))[0] == 404
+    await work.assert_all_settled()
     own = f'group="{work.settings.engine.group}"'
     runs = len(work.script.handed)
     assert f'penstock_batch_runs_total{{{own},verdict="ok",worker="etl-0"}} {runs}.0' in metrics

@@ -1,8 +1,11 @@
 """Messages as columns: the facts in their ack tokens, their headers, and the table for the driver."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from itertools import product
 
 import pytest
@@ -15,6 +18,16 @@ from penstock_worker.exchange.columns import COLUMNS
 STORED_NS = 1_763_500_000_123_456_789
 MANY = 100
 ORDINARY = 10_000
+
+
+MAKES_A_TABLE = """
+import sys
+from penstock_worker.engine.lean import do_without_pandas
+do_without_pandas()
+from penstock_worker.engine.rows import Rows, table
+rows = Rows([b"orders.new"], [b"$JS.ACK"], [b"{}"], {}, [1], [1], [0])
+print(table(rows, "ORDERS").num_rows, "pandas" in sys.modules)
+"""
 
 
 def version_1(sequence: int, delivered: int = 1) -> bytes:
@@ -103,3 +116,10 @@ def _seconds(work: Callable[[], object]) -> float:
     start = time.thread_time()
     work()
     return time.thread_time() - start
+
+
+@pytest.mark.interpreter
+def test_table_is_made_without_pandas_when_it_is_installed() -> None:
+    assert find_spec("pandas") is not None
+    made = subprocess.run([sys.executable, "-c", MAKES_A_TABLE], stdout=subprocess.PIPE, text=True, check=True)
+    assert made.stdout == "1 False\n"
