@@ -1,4 +1,4 @@
-"""Run seeds of the worker's simulation by hand: the same words as for that of the client library."""
+"""Run seeds of the worker's simulation by hand, with the options of the client library's simulation."""
 
 import sys
 

@@ -1,21 +1,19 @@
-"""What must hold in every run, whatever happens: each check says what it saw when it does not.
+"""The checks that hold in every run.
 
-    answers     acknowledged only after a run of it ended well, or its dead letter was published; terminated only after
-                that; each row of each block gets one final answer (engine.py)
-    accounting  every message that an engine was given is waiting, in a batch or answered: at each step (engine.py)
-    membership  no message is in two batches of an engine; a batch's id stands for the same ones for ever (driver.py)
-    slots       no more runs at a time than may be
-    leases      none lapses of an engine that is awake and linked
-    letters     those and only those that cannot be processed, kill Spark or are refused become dead letters
-    sink        each other message is there at least once; once with the ledger, where no worker that lives lost leases
-    modesty     whose runs take long pulls nothing beyond them, unless the rest of a former batch may come
-    diligence   a worker that holds nothing and has no reason to wait asks for messages
-    leaving     who is to leave its work to others pulls nothing, and holds only what has begun to run
-    no stop     but by its user, for wrong code, or as the stream has lost what is held
-    no rush     time passes
-    all done    once nothing goes wrong any more everything is answered, and a drain ends
-
-Knows the truth of the server and the sink. Does not know how a machine decides.
+answers     a message is acknowledged only after a run of it ended with OK, or its dead letter was published;
+            terminated only after the latter; each row of each block gets one final answer (engine.py)
+accounting  at each step, every message of an engine is waiting, in a batch or answered (engine.py)
+membership  no message is in two batches of an engine; a batch's id always stands for the same ones (driver.py)
+slots       an engine runs no more batches at a time than its settings allow
+leases      no lease lapses of an engine that is awake and connected
+letters     exactly the messages that cannot be processed, crash Spark or are rejected become dead letters
+sink        it has each other message at least once; once with the ledger, if no living worker lost leases
+modesty     an engine with long runs pulls nothing beyond them, unless the rest of a former batch may come
+diligence   an engine that holds nothing and has no reason to wait asks for messages
+leaving     an engine that is leaving pulls nothing, and holds only messages of runs that have begun
+no stop     an engine stops only for its user, for wrong code, or if the stream has lost messages that it holds
+no rush     time passes
+all done    after the last fault all messages are answered, and a drain ends
 """
 
 from penstock_worker.policy.machine.actions import Note
@@ -30,7 +28,7 @@ from tests.worker.simulation.server import Delivery, Server
 
 
 class Checks:
-    """Looks on."""
+    """Watches the server and the engines."""
 
     def __init__(self, server: Server, sink: Sink, options: Options) -> None:
         self.server, self.sink, self.options = server, sink, options
@@ -65,7 +63,7 @@ class Checks:
         return len(began) == self.options.in_flight and max(began) + SHORT_SECONDS < engine.world.now
 
     def _could_work(self, engine: Engine) -> bool:
-        """Tell whether an engine holds no message and has no reason not to pull."""
+        """Tell whether an engine holds no message and has no reason to pause pulling."""
         books = engine.machine.books
         waits = (
             engine.ended,
@@ -130,7 +128,7 @@ class Checks:
             raise Violation(f"message {sequence} is in the sink {len(batches)} times: {sorted(batches)}")
 
     def _promises_once(self, batches: set[str]) -> bool:
-        """Tell whether the ledger promises that a message is in one batch only, whoever dies."""
+        """Tell whether the ledger guarantees that a message is in one batch only."""
         reports = [report for engine in self.engines for report in engine.notes]
         cut = {report.batch_id for report in reports if report.note is Note.SPLIT}
         is_replaced = any(
@@ -149,6 +147,6 @@ class Checks:
 
 
 def _is_with_the_driver(books: Books) -> bool:
-    """Tell whether all that is held has begun to run."""
+    """Tell whether all held messages have begun to run."""
     in_batches = sum(batch.count for batch in books.batches.values() if batch.stage not in BEFORE_A_RUN)
     return in_batches == books.blocks.messages

@@ -1,8 +1,4 @@
-"""A driver with its Spark and the user's code, and the sink that they write to.
-
-The sink is one that takes a batch's id only once. Knows what the code does with which message. Does not know what
-follows from a verdict.
-"""
+"""A simulated driver with its Spark and the user's code, and their sink, which takes each batch's id only once."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -15,22 +11,22 @@ from tests.worker.simulation.options import DEADLINE_SECONDS, GRACE_SECONDS, Opt
 from tests.worker.simulation.server import Message, Server
 
 REBUILD_SECONDS = (2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 65.0)
-"""One of them. The last is longer than what waits is kept for."""
+"""One of them. During the last, the patience of recalled batches ends."""
 LOOK_SECONDS = 0.5
-"""Between two looks of a driver that ends whether anything runs."""
+"""How often an ending driver checks whether anything runs."""
 COMMIT_SHARE = 0.8
-"""How far into a run its sink has it; what is lost after that was done all the same."""
+"""How far into a run the sink has its messages; a run that is lost later has been committed."""
 
 
 @dataclass
 class Sink:
-    """What was committed."""
+    """The committed batches."""
 
     members: dict[str, frozenset[Message]] = field(default_factory=dict)
-    """Of each batch's id, whether or not it got so far."""
+    """By batch id, whether or not the batch was committed."""
     batches_of: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     ran_well: set[int] = field(default_factory=set)
-    """Messages of runs that ended well, without those that were rejected."""
+    """Messages of runs that ended with OK, without rejected ones."""
     refused: set[int] = field(default_factory=set)
 
     def commit(self, batch_id: str, sequences: frozenset[int]) -> None:
@@ -42,7 +38,7 @@ class Sink:
             raise Violation(f"batch {batch_id} has other members than before: {sorted(messages)}")
 
     def lose(self, sequences: Iterable[int]) -> None:
-        """Have nothing of messages that the server has lost: others get their sequences."""
+        """Forget messages that the server has lost: others get their sequences."""
         for sequence in sequences:
             self.batches_of.pop(sequence, None)
             self.ran_well.discard(sequence)
@@ -51,12 +47,12 @@ class Sink:
 
 @dataclass
 class Mood:
-    """How the world treats user code at the moment."""
+    """How user code fails at the moment."""
 
     transient_until: float = 0
     code_until: float = 0
     hangs: int = 0
-    """So many of the runs to come do not end by themselves."""
+    """How many of the next runs hang."""
 
 
 @dataclass(eq=False)
@@ -73,7 +69,7 @@ class Run:
 
 
 class Driver:
-    """One process; it and its Spark may be killed apart from each other."""
+    """One process; it and its Spark may be killed separately."""
 
     def __init__(self, world: World, options: Options, server: Server, sink: Sink, mood: Mood, *, name: str) -> None:
         self.world, self.options, self.server, self.sink, self.mood = world, options, server, sink, mood
@@ -91,7 +87,7 @@ class Driver:
         return self.world.now >= self.ready_at and not self.is_ending
 
     def hand(self, batch_id: str, run: int, messages: frozenset[Message], told: Callable[[Outcome], None]) -> None:
-        """Begin a run, unless it is known; `told` hears of its outcome."""
+        """Begin a run, unless it is known; `told` receives its outcome."""
         self.sink.begin(batch_id, messages)
         known = self.runs.get((batch_id, run))
         if known is not None:
@@ -121,7 +117,7 @@ class Driver:
         if run is not None and run.outcome is not None:
             del self.runs[name]
 
-    # What becomes of a run
+    # The end of a run
 
     def _decide(self, run: Run, spark: int, rest_seconds: float) -> None:
         if run.outcome is not None or self.runs.get(run.name) is not run or spark != self.spark:
@@ -170,7 +166,7 @@ class Driver:
         self.world.say(self.name, f"run {run.name[0]}#{run.name[1]} ends: {verdict.value}")
         run.told(run.outcome)
 
-    # What happens to it
+    # Faults
 
     def kill_spark(self) -> None:
         self.world.say(self.name, "loses Spark")
@@ -180,7 +176,7 @@ class Driver:
             self._end(run, Verdict.ENGINE_LOST)
 
     def end(self) -> None:
-        """Begin nothing more, and be gone once nothing runs, or the grace is over."""
+        """Begin no more runs, and end once none runs or the grace period is over."""
         if not self.is_ending:
             self.world.say(self.name, "ends")
             self.is_ending = True

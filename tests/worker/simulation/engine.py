@@ -21,11 +21,11 @@ from tests.worker.simulation.options import ACK_WAIT_SECONDS, DEADLINE_SECONDS, 
 from tests.worker.simulation.server import MESSAGE_BYTES, Message, Server
 
 PULL_SECONDS = 0.5
-"""How often a pull looks for messages: the server is not told whom to wake."""
+"""How often a pull looks for messages."""
 TIMEOUT_SECONDS = 2.0
 FROZEN_EVENTS_MAX = 10_000
 CALLS_AT_ONCE_MAX = 400
-"""Of the machine, without any time passing."""
+"""Of the machine, while no time passes."""
 
 MachineFactory = Callable[[EngineSettings, float], Machine]
 
@@ -67,19 +67,19 @@ class Engine:
         self.frozen_until = 0.0
         self.link_is_up = True
         self.unwell_at = 0.0
-        """When it last could not renew: it was frozen, or without a link."""
+        """When it last could not renew leases: it was frozen, or disconnected."""
         self.pulls = False
         self.room = 0
         """The room that the machine stated last, minus the messages that arrived since then."""
         self.on_the_way = 0
-        """How many messages the server has delivered that have not arrived."""
+        """How many messages the server has delivered that have not arrived yet."""
         self.was_full = False
-        """Then what is missing of a recalled batch may have had no chance to come in time."""
+        """Then missing messages of a recalled batch may have had no chance to come in time."""
         self.messages: dict[int, list[Message]] = {}
         """By block."""
         self.answered: dict[tuple[int, int], str] = {}
         self.newest: dict[int, tuple[int, int]] = {}
-        """Where each message came last."""
+        """The row of the newest delivery of each message."""
         self.notes: list[wants.Report] = []
         self.on_step: Callable[[Engine], None] = lambda _: None
         self._blocks = 0
@@ -180,7 +180,7 @@ class Engine:
                 self._call_driver(action)
 
     def _send(self, call: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 - they are the call's
-        """Send what needs no answer. What was sent arrives even if its sender dies."""
+        """Send a message without a reply. It arrives even if its sender dies."""
         if self.link_is_up:
             self.world.after(self._delay(), call, *arguments)
 
@@ -189,7 +189,7 @@ class Engine:
             self._send(call, message, *arguments)
 
     def _ask(self, call: Callable[[], bool], good: Event, bad: Event) -> None:
-        """Send a question; what is not confirmed, or when the link goes meanwhile, is answered late and badly."""
+        """Send a request; without a confirmation, or if the link breaks, the bad event follows late."""
         if not self.link_is_up:
             self._later(bad)
             return
@@ -361,7 +361,7 @@ class Engine:
             self.world.after(PULL_SECONDS, self._pull)
 
     def _deliver(self, sequences: list[int]) -> None:
-        """What was delivered once more only after a restart of the server looks fresh, as it does there."""
+        """Redeliveries that the server has forgotten look fresh, as with a real server."""
         for redelivered in (True, False):
             some = [number for number in sequences if (self.server.delivered[number] > 1) is redelivered]
             if some:

@@ -1,7 +1,4 @@
-"""What goes wrong: one fault after another, each of which ends by itself; and then nothing any more.
-
-Knows how each happens, and that processes which end are started again. Does not know who should have coped.
-"""
+"""The faults of the simulation, each of which ends by itself; processes that end are started again."""
 
 from dataclasses import dataclass
 
@@ -32,7 +29,7 @@ LONG_FROZEN_SECONDS = 25.0
 
 @dataclass(eq=False)
 class Worker:
-    """A driver, and the engine that is beside it at the moment."""
+    """A driver, and its engine at the moment."""
 
     name: str
     driver: Driver
@@ -40,7 +37,7 @@ class Worker:
 
 
 class Faults:
-    """Makes the world suffer."""
+    """Carries out the faults."""
 
     def __init__(self, world: World, options: Options, server: Server, checks: Checks, make: MachineFactory) -> None:
         self.world, self.options, self.server, self.checks, self.make = world, options, server, checks, make
@@ -50,10 +47,9 @@ class Faults:
         self.over = False
 
     def hire(self) -> None:
-        name = f"worker {len(self.workers) + 1}"
-        driver = Driver(
-            self.world, self.options, self.server, self.sink, self.mood, name=f"driver {len(self.workers) + 1}"
-        )
+        number = len(self.workers) + 1
+        driver = Driver(self.world, self.options, self.server, self.sink, self.mood, name=f"driver {number}")
+        name = f"worker {number}"
         self.workers.append(Worker(name, driver, self._start(name, driver)))
 
     def _start(self, name: str, driver: Driver) -> Engine:
@@ -77,7 +73,7 @@ class Faults:
         getattr(self, f"_{name}")()
 
     def heal(self) -> None:
-        """End whatever is still wrong."""
+        """End all faults that still last."""
         self.world.say("faults", "are over")
         self.over = True
         self.mood.transient_until = self.mood.code_until = self.mood.hangs = 0
@@ -113,14 +109,14 @@ class Faults:
         worker.driver.kill()
 
     def _kill_at_a_step(self) -> None:
-        """Kill an engine just after the next time that it asks for something of a kind."""
+        """Kill an engine just after its next action of some kind."""
         self._worker().engine.dies_after = self.world.random.choice(STEPS)
 
     def _freeze(self) -> None:
         self._worker().engine.freeze(self._duration())
 
     def _replace_frozen(self) -> None:
-        """Take a frozen worker for dead: another comes, and then it wakes."""
+        """Start another worker for one that is frozen, and that continues later."""
         self._worker().engine.freeze(LONG_FROZEN_SECONDS)
         self.hire()
 
@@ -141,7 +137,7 @@ class Faults:
         self.server.forget()
 
     def _lose_newest(self) -> None:
-        """Have the server come back without what it had not written down, and publish others in their stead."""
+        """Have the server restart without the newest messages, and publish others in their place."""
         self._restart_server()
         lost = self.server.lose_newest(self.world.random.choice([1, 3, 10]))
         self.world.after(self._duration(), self.server.publish, lost)
@@ -165,17 +161,18 @@ class Faults:
         self.mood.hangs += 1
 
     def _pause(self) -> None:
-        engine = self._worker().engine
-        engine.tell(told.Pause())
-        self.world.after(self._duration(), engine.tell, told.Resume())
+        self._for_a_while(told.Pause(), told.Resume())
 
     def _retire(self) -> None:
+        self._for_a_while(told.Retire(), told.Reinstate())
+
+    def _for_a_while(self, begin: told.Event, end: told.Event) -> None:
         engine = self._worker().engine
-        engine.tell(told.Retire())
-        self.world.after(self._duration(), engine.tell, told.Reinstate())
+        engine.tell(begin)
+        self.world.after(self._duration(), engine.tell, end)
 
     def _end_driver(self) -> None:
-        """Have a driver end in order, and another come in its place."""
+        """Have a driver end as after SIGTERM, and another one replace it."""
         self._worker().driver.end()
 
     def _cancel(self) -> None:

@@ -1,13 +1,10 @@
-"""What one seed chooses: messages, a group's settings, how user code behaves, and which faults there are.
-
-Each seed leaves out most of what could be: faults that are always there hide each other.
-"""
+"""The options that a seed chooses; most seeds have few faults, because faults that are always there hide each other."""
 
 import random
 from dataclasses import dataclass, fields, replace
 
 FAULT_SECONDS = 30.0
-"""So long messages are published and things go wrong; then all is well, and all must come to an end."""
+"""How long messages are published and faults happen."""
 ACK_WAIT_SECONDS = 9.0
 DEADLINE_SECONDS = 15.0
 GRACE_SECONDS = 8.0
@@ -34,11 +31,11 @@ FAULTS = (
     "terminate",
 )
 LEAVINGS = ("retire", "end_driver")
-"""Chosen after all else, so that seeds without them are what they were before there were any."""
+"""Chosen last, so that seeds without them are the same runs as before these existed."""
 TWINS = ("replace_frozen",)
-"""After these two engines may have the same messages, each believing that it alone has them."""
+"""After these, two engines may hold the same messages, each as if it were the only one."""
 LAPSES = ("freeze", "cut", "restart_server", "lose_newest")
-"""With these one of several workers may lose its leases, and go on."""
+"""With these, one of several workers may lose its leases and continue."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +51,15 @@ class Options:
     max_attempts: int
     max_ack_pending: int
     delay_seconds: float
-    """Of everything that goes over the network, up to twice of it."""
+    """Of each message over the network, up to twice this."""
     run_seconds: float
-    """Of a run, up to twice of it."""
+    """Of a run, up to twice this."""
     poison: frozenset[int]
     """Sequences that no code can process."""
     killers: frozenset[int]
-    """Those over which Spark is lost each time."""
+    """Those that crash Spark each time."""
     rejected: frozenset[int]
-    """Those that the code refuses."""
+    """Those that the code rejects."""
     publishes: bool
     """Whether the code publishes something for each batch."""
     faults: tuple[str, ...]
@@ -103,6 +100,6 @@ def choose(seed: int) -> Options:
 
 
 def _some(chance: random.Random, messages: int) -> frozenset[int]:
-    """Return none, one or a few sequences; never so many that the code is to blame."""
+    """Return none, one or a few sequences; never so many that the code counts as wrong."""
     count = chance.choice([0, 0, 1, 1, 2, 3])
     return frozenset(chance.randint(1, messages) for _ in range(min(count, messages // 4)))

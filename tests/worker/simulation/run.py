@@ -1,7 +1,4 @@
-"""One run: a world made of what a seed chooses, half a minute of faults, and then the peace in which all must be done.
-
-Knows the order of things. Does not know what must hold (checks.py).
-"""
+"""One run: a world of a seed's options, half a minute of faults, and then time without faults to finish everything."""
 
 from penstock_worker.policy.machine import events as told
 from tests.jetstream.simulation.outcome import Outcome, play
@@ -14,12 +11,12 @@ from tests.worker.simulation.options import FAULT_SECONDS, Options, choose
 from tests.worker.simulation.server import Server
 
 PEACE_SECONDS = 1500.0
-"""A run that is not done by then never will be; most need a few seconds."""
+"""Most runs need a few seconds."""
 DRAIN_SECONDS = 60.0
 
 
 def run(seed: int, *, make: MachineFactory = plain, options: Options | None = None, traced: bool = False) -> Outcome:
-    """Run one seed; `make` may make machines that are not right, to see whether that is noticed."""
+    """Run one seed; `make` may make machines that are wrong on purpose."""
     options = options or choose(seed)
     world = World(seed, traced=traced)
     return play(seed, options, world, lambda: _live(world, options, make), module="tests.worker.simulation")
@@ -45,7 +42,7 @@ def _live(world: World, options: Options, make: MachineFactory) -> None:
 
 
 def _plan(world: World, options: Options, server: Server, faults: Faults) -> None:
-    """Put what will happen into the future: bursts of messages, and faults."""
+    """Schedule bursts of messages, and faults."""
     chance = world.random
     for first in range(0, options.messages, options.burst):
         count = min(options.burst, options.messages - first)

@@ -1,7 +1,7 @@
-"""The server: a stream, one consumer, the dead letters' stream and the ledger's bucket.
+"""A simulated server: a stream, one consumer, the stream of dead letters and the ledger's bucket.
 
-Plays nats-server as it was seen to behave: an answer by a former delivery's reply counts like one by the newest, what
-is answered twice is not confirmed, a restart may forget deliveries. Does not know batches.
+It behaves as nats-server does: an answer to a former delivery counts like one to the newest, a second answer is not
+confirmed, a restart may forget deliveries.
 """
 
 from collections import Counter
@@ -15,13 +15,12 @@ from tests.worker.simulation.options import ACK_WAIT_SECONDS, Options
 INCARNATION = "2026-11-18T12:00:00Z"
 MESSAGE_BYTES = 10
 REMEMBERED_SECONDS = 3 * ACK_WAIT_SECONDS
-"""Engines remember what they finished for a little longer."""
+"""Engines remember finished batches for a little longer."""
 FORGETTING_SECONDS = 2.0
-"""What is younger may not be on its disk yet."""
-
+"""Younger deliveries and answers may not be on its disk yet."""
 
 Message = tuple[int, int]
-"""A sequence, and when it was given to this very message: what is said of one that is lost says nothing of others."""
+"""A sequence, and when it was given to this message: after a loss another message may get the same sequence."""
 
 
 @dataclass(slots=True)
@@ -35,14 +34,14 @@ class Delivery:
 
 
 class Server:
-    """All that outlives every process."""
+    """The state that outlives every process."""
 
     def __init__(self, world: World, options: Options) -> None:
         self.world = world
         self.options = options
         self.last = 0
         self.stored_at: dict[int, int] = {}
-        """By sequence; that which a sequence is given to anew is another message."""
+        """By sequence; a sequence that is used again is another message."""
         self._clock = 0
         self.delivered: Counter[int] = Counter()
         self.available: dict[int, float] = {}
@@ -55,7 +54,7 @@ class Server:
         self.forgot_answers = False
         self.has_lost = False
         self.too_late: set[int] = set()
-        """Delivered once more so long after their answer was forgotten that nobody remembers that it was given."""
+        """Redelivered so long after their answer was forgotten that no engine remembers it."""
         self.letters: Counter[int] = Counter()
         self.ledger: dict[str, bytes] = {}
         self.refuses_ledger_until = self.refuses_letters_until = 0.0
@@ -81,7 +80,7 @@ class Server:
 
     @property
     def floor(self) -> int:
-        """Return the sequence up to which everything is answered."""
+        """Return the sequence up to which all messages are answered."""
         first = 1
         while first <= self.last and (first in self.acked or first in self.terminated):
             first += 1
@@ -92,7 +91,7 @@ class Server:
         return len(self.acked | self.terminated) == self.last and self.next > self.last
 
     def lapse(self) -> None:
-        """Take back what was not answered in time."""
+        """Make messages available again whose ack wait is over."""
         now = self.world.now
         for sequence in [sequence for sequence, held in self.pending.items() if held.lapses_at <= now]:
             held = self.pending.pop(sequence)
@@ -105,7 +104,7 @@ class Server:
         return self.next > self.last and not self.pending and not self.available
 
     def pull(self, most: int) -> tuple[list[int], list[int]]:
-        """Return what is delivered now: messages that were delivered before, and fresh ones."""
+        """Return the messages that are delivered now: redelivered ones, and fresh ones."""
         self.lapse()
         now = self.world.now
         again = sorted(sequence for sequence, at in self.available.items() if at <= now and self._is_for_this_one())
@@ -122,7 +121,7 @@ class Server:
         return again, fresh
 
     def _is_for_this_one(self) -> bool:
-        """Tell whether this pull gets a message that comes again: several workers get some of them each."""
+        """Tell whether this pull gets a redelivered message: several workers get some of them each."""
         return self.options.workers == 1 or self.world.random.random() < 1 / self.options.workers
 
     def hold(self, holder: object, block: int, sequences: Iterable[int]) -> None:
@@ -168,7 +167,7 @@ class Server:
             held.lapses_at = self.world.now + ACK_WAIT_SECONDS
 
     def forget(self) -> None:
-        """Restart after a crash: some of the newest deliveries and answers are not known any more."""
+        """Restart after a crash: some of the newest deliveries and answers are lost."""
         for sequence, at in self.answered_at.items():
             if self.world.now - at < FORGETTING_SECONDS and self.world.random.random() < 0.5:
                 self.acked.discard(sequence)
@@ -183,7 +182,7 @@ class Server:
         self._wake()
 
     def lose_newest(self, most: int) -> int:
-        """Come back without the newest messages, which were not on the disk yet; return how many those are."""
+        """Lose the newest messages, which were not on the disk yet; return how many."""
         lost = range(max(1, self.last - most + 1), self.last + 1)
         for sequence in lost:
             for known in (self.pending, self.available, self.answered_at, self.stored_at, self.delivered, self.letters):
