@@ -51,6 +51,8 @@ def test_a_suspended_group_finishes_what_it_holds(scene: GroupScene, node: Paper
     scene.declare_group(scaling=QUICK, batch=ONE_BY_ONE, suspend=True)
     scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "Suspended")
     scene.wait_replicas(0)
+    [worker] = node.workers.values()
+    scene.wait(lambda: "Asked to end" in worker.engine.log.read_text(), "the worker is asked to end")
     assert len(node.workers) == 1, "it holds messages, and has its time to finish"
     gate.open()
     scene.wait(lambda: not node.workers, "it has gone")
