@@ -3,7 +3,6 @@
 usage: .venv/bin/python -m tests.chaos [--scene NAME]… [--times N] [--seed N] [--minutes N]
 
 Prints each round as it is over, and the table at the end. Ends with 1 if anything was lost, or is as it must never be.
-Knows the order of scenes. Does not know what they are.
 """
 
 import asyncio

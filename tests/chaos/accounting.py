@@ -1,6 +1,6 @@
 """The account of a round: where each message is in the end.
 
-Knows the sinks' files. What is in no sink, in no dead letter and not on the server any more is lost.
+What is in no sink, in no dead letter and not on the server any more is lost.
 """
 
 from collections import Counter

@@ -1,7 +1,6 @@
 """The faults: what is done to whom, and at which moment of a batch's life.
 
-Each is a moment, which is waited for, and a blow. Knows processes, links and servers. Does not know what ought to come
-of it (accounting.py).
+Each is a moment, which is waited for, and a blow.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Where chaos happens: a stream with a consumer, and workers that are kept alive.
-
-Knows how to make one, feed it and wait until it has nothing left to do. Does not know the faults (faults.py).
-"""
+"""Where chaos happens: a stream with a consumer, and workers that are kept alive."""
 
 import asyncio
 from collections import Counter

@@ -1,7 +1,4 @@
-"""Playing scenes, one after the other, and the table of what came of them.
-
-Knows how rounds are summed up. Does not know what a scene is about (scenes.py).
-"""
+"""Playing scenes, one after the other, and the table of what came of them."""
 
 import random
 from collections.abc import AsyncIterator, Iterable, Sequence

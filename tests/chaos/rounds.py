@@ -1,7 +1,4 @@
-"""Rounds of chaos: messages, what befalls them, and the account once the server has nothing left.
-
-Knows the order of things. Does not know the faults, nor how what came of them is counted.
-"""
+"""Rounds of chaos: messages, what befalls them, and the account once the server has nothing left."""
 
 import asyncio
 import random

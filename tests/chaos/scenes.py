@@ -1,7 +1,4 @@
-"""The scenes of chaos: which place, which messages, which faults, and what must have come of them.
-
-Knows what is expected of each scene besides that nothing is lost. Does not know how anything is done (rounds.py).
-"""
+"""The scenes of chaos: which place, which messages, which faults, and what must have come of them."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -61,51 +58,27 @@ SMALL = replace(BATCH, max_messages=20)
 CHEAP = Scene(
     name="cheap",
     shape=Shape(batch=replace(BATCH, max_messages=500)),
-    plays=(
-        *each(faults.TELLING, 4_000),
-        fed("message that cannot be processed", "last", 1_000, some(POISON, 1_000)),
-    ),
+    plays=(*each(faults.TELLING, 4_000), fed("message that cannot be processed", "last", 1_000, some(POISON, 1_000))),
 )
 """Of all, what tells most for its time: for every run of the tests."""
 
 SCENES = (
-    Scene(
-        name="killed",
-        shape=Shape(),
-        plays=each(faults.KILLS, 20_000),
-    ),
-    Scene(
-        name="frozen and cut off",
-        shape=Shape(),
-        plays=each((*faults.STILLS, *faults.LINKS), 20_000),
-    ),
-    Scene(
-        name="two workers",
-        shape=Shape(workers=2),
-        plays=each(faults.TWINS, 30_000),
-    ),
+    Scene(name="killed", shape=Shape(), plays=each(faults.KILLS, 20_000)),
+    Scene(name="frozen and cut off", shape=Shape(), plays=each((*faults.STILLS, *faults.LINKS), 20_000)),
+    Scene(name="two workers", shape=Shape(workers=2), plays=each(faults.TWINS, 30_000)),
     Scene(
         name="two workers in a storm",
         shape=Shape(workers=2),
         is_exact=False,  # who loses its leases and goes on has messages that another has, too
         plays=each(faults.STORMS, 30_000),
     ),
-    Scene(
-        name="three servers",
-        shape=Shape(),
-        site=clustered,
-        plays=each(faults.LEADERS, 20_000),
-    ),
+    Scene(name="three servers", shape=Shape(), site=clustered, plays=each(faults.LEADERS, 20_000)),
     Scene(
         name="executors",
         shape=Shape(master="local-cluster[2,1,768]", conf=EXECUTORS),
         plays=each(faults.EXECUTORS, 20_000),
     ),
-    Scene(
-        name="connect",
-        shape=Shape(master=CONNECT),
-        plays=each(faults.CONNECTS, 20_000),
-    ),
+    Scene(name="connect", shape=Shape(master=CONNECT), plays=each(faults.CONNECTS, 20_000)),
     Scene(
         name="slow job",
         shape=Shape(entrypoint="chaos_job:slow", ack_wait_seconds=1),
@@ -149,20 +122,12 @@ SCENES = (
         plays=(stopped("missing module on a Connect server", "stops, dead letters empty", "no_such_module", 10_000),),
     ),
     Scene(
-        name="large",
-        shape=Shape(),
-        site=large,
-        plays=(fed("messages of 5 MB", "", 20, large_ones(20), is_dead=False),),
+        name="large", shape=Shape(), site=large, plays=(fed("messages of 5 MB", "", 20, large_ones(20), is_dead=False),)
     ),
     Scene(
         name="faithful",
         shape=Shape(entrypoint="chaos_job:faithful"),
         plays=(faithful("empty payloads, repeated and non-ASCII headers", HEADERS),),
     ),
-    Scene(
-        name="disk full",
-        shape=Shape(),
-        site=cramped,
-        plays=each(faults.DISKS, 20_000),
-    ),
+    Scene(name="disk full", shape=Shape(), site=cramped, plays=each(faults.DISKS, 20_000)),
 )

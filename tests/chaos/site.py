@@ -1,7 +1,4 @@
-"""The servers that a place stands on: one behind a relay, or a cluster of three.
-
-Knows how workers reach them, and which of them a fault is to befall. Does not know what the fault is.
-"""
+"""The servers that a place stands on: one behind a relay, or a cluster of three."""
 
 import asyncio
 import os

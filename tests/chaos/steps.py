@@ -1,10 +1,8 @@
 """The steps of batches, seen from outside as they are taken: nothing of what runs is changed for that.
 
-    began, wrote        told by the user's code (code/chaos_job.py)
-    opened, committed   entries of the ledger, as they go over the wire
-    acked               each acknowledgement, likewise
-
-Knows how they are seen. Does not know what is done at any of them.
+began, wrote        told by the user's code (code/chaos_job.py)
+opened, committed   entries of the ledger, as they go over the wire
+acked               each acknowledgement, likewise
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""A worker as it is in real life: an engine and a driver with Spark, each started again whenever it ends.
-
-Knows processes. Does not know what is done to them, nor why.
-"""
+"""A worker as it is in real life: an engine and a driver with Spark, each started again whenever it ends."""
 
 import json
 import signal

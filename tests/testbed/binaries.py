@@ -1,7 +1,6 @@
 """The programs that the testbed builds from Go modules, each at one version.
 
-Knows names, versions and build flags. Does not know how to build (golang.py) or to run them. Each function returns the
-path of a binary that is ready, after building it where no one has.
+Each function returns the path of a binary that is ready, after building it where no one has.
 
 usage: python -m tests.testbed.binaries NAME …
 """

@@ -1,7 +1,4 @@
-"""What all commands of the testbed share: they run until they are told to end, and leave nothing behind.
-
-Knows the terminal and the testbed's run. Does not know what is started.
-"""
+"""What all commands of the testbed share: they run until they are told to end, and leave nothing behind."""
 
 import contextlib
 import signal

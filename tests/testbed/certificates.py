@@ -1,7 +1,6 @@
 """Certificates for servers and clients that live for one test run: an authority, and what it issues.
 
-Knows X.509, and what Python 3.13 insists on: key usage in an authority, key identifiers in everything. Does not know
-who uses the certificates; nats and kubernetes say that. Keys are P-256: making one takes a millisecond.
+Keys are P-256: making one takes a millisecond.
 """
 
 import ipaddress
@@ -66,11 +65,7 @@ class Authority:
         return cls(Certificate(_pem(certificate), _key_pem(key)))
 
     def server(
-        self,
-        *names: str,
-        common_name: str = "",
-        organizations: Sequence[str] = (),
-        lifetime: timedelta = LIFETIME,
+        self, *names: str, common_name: str = "", organizations: Sequence[str] = (), lifetime: timedelta = LIFETIME
     ) -> Certificate:
         """Issue for a server that is reached by these host names and addresses; it may be a client of others too."""
         purposes = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
@@ -83,11 +78,7 @@ class Authority:
         return self._issue(_name(common_name, organizations), [ExtendedKeyUsageOID.CLIENT_AUTH], (), lifetime)
 
     def _issue(
-        self,
-        subject: x509.Name,
-        purposes: Sequence[x509.ObjectIdentifier],
-        names: Sequence[str],
-        lifetime: timedelta,
+        self, subject: x509.Name, purposes: Sequence[x509.ObjectIdentifier], names: Sequence[str], lifetime: timedelta
     ) -> Certificate:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (

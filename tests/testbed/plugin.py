@@ -1,7 +1,7 @@
 """pytest's side of the testbed: the run's life, fixtures, and what a failing test shows.
 
-Knows pytest and xdist. The first process of a session owns the run; parallel ones (xdist) belong to it. Under CI=true
-a skipped test is a failure: nothing passes because something real was missing.
+The first process of a session owns the run; parallel ones (xdist) belong to it. Under CI=true a skipped test is a
+failure: nothing passes because something real was missing.
 """
 
 import os

@@ -1,7 +1,6 @@
 """A PostgreSQL server on loopback, from the binaries that Maven Central has.
 
-Knows how to make a database and when it serves. PostgreSQL refuses to run as root, so there it runs as nobody, in a
-folder that nobody can enter.
+PostgreSQL refuses to run as root, so there it runs as nobody, in a folder that nobody can enter.
 """
 
 import io

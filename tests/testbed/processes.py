@@ -1,7 +1,4 @@
-"""Looking at processes that may end at any moment: between two looks, or between being listed and being asked.
-
-Knows psutil. Does not know whose processes they are.
-"""
+"""Looking at processes that may end at any moment: between two looks, or between being listed and being asked."""
 
 from pathlib import Path
 

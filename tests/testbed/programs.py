@@ -1,7 +1,4 @@
-"""A server as a process of its own group: started, watched, broken and ended; its log kept in a file.
-
-Knows processes and signals. Does not know what runs in them; nats, kubernetes and spark say that.
-"""
+"""A server as a process of its own group: started, watched, broken and ended; its log kept in a file."""
 
 import atexit
 import contextlib

@@ -2,7 +2,7 @@
 
 usage: python -m tests.testbed.reaper FOLDER < PIPE     (it begins when the pipe closes)
 
-Knows the run's folder. Kills process groups by the pids noted there and nothing else.
+Kills process groups by the pids noted there and nothing else.
 """
 
 import json

@@ -1,8 +1,5 @@
 """One run of the testbed: a test session with all its parallel processes, or one command by hand.
 
-Knows the run's folder, which lists every process that the run started, and the reaper, which ends them when the
-process that owns the run is gone, however it went. Does not know what the processes are.
-
 The folder holds: processes/PID (when that process was started, so that a reused pid is never killed), frozen/PID (of
 processes that a test has stopped), cleanups/* (commands to run after the processes are dead), shared/* (what parallel
 test processes share), and the servers' data.

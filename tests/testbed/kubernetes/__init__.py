@@ -1,5 +1,4 @@
 """A real Kubernetes: a control plane alone (etcd and an API server), a whole node, or the cluster that a user brings.
 
-Knows what Kubernetes' programs want. Does not know Penstock. Tests use the fixtures (fixtures.py); by hand it is
-`python -m tests.testbed control-plane` and `… node` (command.py).
+Tests use the fixtures (fixtures.py); by hand it is `python -m tests.testbed control-plane` and `… node` (command.py).
 """

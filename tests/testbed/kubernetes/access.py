@@ -1,7 +1,6 @@
 """A running cluster: a client and a kubectl with an administrator's rights, and kubeconfigs for other users.
 
-Knows a kubeconfig with the rights of an administrator, and a kubectl. Does not know where the cluster runs:
-control_plane.py and node.py do. Parallel test processes share a cluster by handing on the facts that are given here.
+Parallel test processes share a cluster by handing on the facts that are given here.
 """
 
 import os

@@ -1,8 +1,6 @@
 """The control groups of a node's pods: made before it, removed after it.
 
 usage: python -m tests.testbed.kubernetes.cgroups NAME     (remove: the run's clean-up, once its processes are dead)
-
-Knows both versions of cgroups, and the mixture of both: one group of that name at the top of each hierarchy.
 """
 
 import os

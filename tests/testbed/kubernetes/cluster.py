@@ -1,7 +1,4 @@
-"""A cluster that runs pods: a node that some process of this run started, or the cluster that the user names.
-
-Knows how images get there. Does not start anything; node.py does.
-"""
+"""A cluster that runs pods: a node that some process of this run started, or the cluster that the user names."""
 
 import hashlib
 import os

@@ -1,6 +1,6 @@
 """By hand: `python -m tests.testbed control-plane` and `… node`, until Ctrl-C.
 
-Knows the terminal. What goes to standard output can be pasted into a shell; all else goes to standard error.
+What goes to standard output can be pasted into a shell; all else goes to standard error.
 """
 
 from collections.abc import Iterable

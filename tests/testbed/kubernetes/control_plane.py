@@ -1,10 +1,9 @@
 """A control plane alone: etcd and a real API server on loopback, ready in seconds, without root.
 
-Knows the two programs, how they are started and broken. There are no controllers, no scheduler and no node: objects
-are validated, authorised, kept and watched, and nothing acts on them. So a namespace that is deleted stays
-"Terminating", no owner takes its objects along, the roles that controllers put together (view, edit, admin) are empty,
-and what controllers would make in a new namespace has to be made by whoever wants it. Controllers can be had one by
-one.
+There are no controllers, no scheduler and no node: objects are validated, authorised, kept and watched, and nothing
+acts on them. So a namespace that is deleted stays "Terminating", no owner takes its objects along, the roles that
+controllers put together (view, edit, admin) are empty, and what controllers would make in a new namespace has to be
+made by whoever wants it. Controllers can be had one by one.
 """
 
 import contextlib

@@ -1,7 +1,6 @@
 """pytest fixtures: a control plane or a cluster for the whole session, one to break, a namespace for each test.
 
-Knows which to take: the cluster that KUBECONFIG names, else a node of ours. Tests that need a cluster are in
-tests/cluster; all others need a control plane alone.
+Tests that need a cluster are in tests/cluster; all others need a control plane alone.
 """
 
 import contextlib

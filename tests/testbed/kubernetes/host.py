@@ -1,7 +1,6 @@
 """What a node needs of the machine that it runs on: root, capabilities, and some of Debian's packages.
 
-Knows Linux and apt-get. Does not know what the node does with them. `make e2e` installs what is missing; whatever
-cannot be had is said in one sentence, with what to do about it.
+`make e2e` installs what is missing; whatever cannot be had is said in one sentence, with what to do about it.
 
 usage: python -m tests.testbed.kubernetes.host        (what `make e2e` begins with)
 """

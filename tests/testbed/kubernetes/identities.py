@@ -1,7 +1,6 @@
 """Who is who in a cluster of ours: its certificate authority, and the key that signs service account tokens.
 
-Knows certificates, and how the API server reads them: CN is the user, each O a group. All of it is in one folder, so
-that any process that is given the folder can make further identities.
+All of it is in one folder, so that any process that is given the folder can make further identities.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Container images that are one static program: the pause image of our nodes, and what tests of a node run.
 
-Knows the archive that `docker save` writes. Images with more in them come from the Dockerfile.
+Images with more in them come from the Dockerfile.
 """
 
 import hashlib

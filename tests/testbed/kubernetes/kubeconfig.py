@@ -1,7 +1,4 @@
-"""The kubeconfig format: one cluster, one user, one context.
-
-Knows the format alone. Does not know how users come to be; identities.py and access.py do.
-"""
+"""The kubeconfig format: one cluster, one user, one context."""
 
 import base64
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""The Linux namespaces that a node lives in, as one would have a container: what it does to the system ends with them.
-
-Knows processes, mounts, and the cable between the machine and the node. Does not know Kubernetes; node.py does.
-"""
+"""The Linux namespaces that a node lives in, like a container: what it does to the system ends with them."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 """The addresses of a node: a network of its own between the machine and the node, one for pods, one for services.
 
-Knows numbers, and which of them are taken here. Two nodes at once have different ones. They are from 198.18.0.0/15,
-which is set aside for testing (RFC 2544) and so is nobody's real network.
+Two nodes at once have different ones. They are from 198.18.0.0/15, which is set aside for testing (RFC 2544) and so is
+nobody's real network.
 """
 
 import ipaddress

@@ -1,7 +1,7 @@
 """A whole node: everything of Kubernetes, and pods that run, in Linux namespaces of its own.
 
-Knows the programs, in which order they start, and what each is told. What the node needs of the machine is in host.py;
-what keeps it apart from the machine in namespaces.py. It reaches nothing but this machine, and pulls no image.
+What the node needs of the machine is in host.py; what keeps it apart from the machine in namespaces.py. It reaches
+nothing but this machine, and pulls no image.
 """
 
 import os

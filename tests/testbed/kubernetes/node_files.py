@@ -1,8 +1,4 @@
-"""The configuration files of a node's programs.
-
-Knows their formats, and what they have to be told on machines with few rights and old cgroups. Does not start them;
-node.py does.
-"""
+"""The configuration files of a node's programs."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Volumes on a node of ours, where nobody makes them as they are claimed: folders, each offered to one claim.
 
-Knows PersistentVolumes. A cluster that a user brings has a class of storage, and needs none of this.
+A cluster that a user brings has a class of storage, and needs none of this.
 """
 
 import json

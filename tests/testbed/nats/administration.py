@@ -1,7 +1,4 @@
-"""Requests to a nats-server's own API, for callers that may or may not have an event loop of their own.
-
-Knows what JetStream's replies look like. Does not know what is asked; cluster.py and leaf.py say that.
-"""
+"""Requests to a nats-server's own API, for callers that may or may not have an event loop of their own."""
 
 import asyncio
 import json

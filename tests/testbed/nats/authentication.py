@@ -1,7 +1,6 @@
 """The ways in which a client proves to a nats-server who it is: both ends of each.
 
-Knows what the server has to be told, and what a client has to say. Each function makes an `Access` with secrets of its
-own, so that the client of one is refused by the server of another. Does not know how servers are started.
+Each function makes an `Access` with secrets of its own, so that the client of one is refused by the server of another.
 """
 
 import secrets

@@ -1,6 +1,6 @@
 """A JetStream cluster on loopback, its leaders, and how they are made to step down.
 
-Knows how servers are told of each other, and who leads what. Each node is a NatsServer and is broken as such.
+Each node is a NatsServer and is broken as such.
 """
 
 import contextlib

@@ -1,7 +1,4 @@
-"""`python -m tests.testbed nats`: servers started by hand, to be looked at and broken by a person.
-
-Knows the command line. Starts what tests start, says how to reach it, and watches it until Ctrl-C or SIGTERM.
-"""
+"""`python -m tests.testbed nats`: servers started by hand, to be looked at and broken by a person."""
 
 from collections.abc import Sequence
 
@@ -23,9 +20,7 @@ HIGHEST_PORT = 65535 - MOST_NODES + 1
 @click.option("--cluster", "size", type=click.IntRange(2, MOST_NODES), metavar="N", help="A cluster of so many nodes.")
 @click.option("--leaf", is_flag=True, help="A hub, and a leaf node with a JetStream domain of its own behind it.")
 @click.option(
-    "--port",
-    type=click.IntRange(1, HIGHEST_PORT),
-    help="The first node's; the others follow. [default: free ones]",
+    "--port", type=click.IntRange(1, HIGHEST_PORT), help="The first node's; the others follow. [default: free ones]"
 )
 @click.option("--version", help="Such as 2.11.17, built from its Go module. [default: the one from PyPI]")
 @click.option("--tls", is_flag=True, help="Encrypt, with certificates of a new authority.")

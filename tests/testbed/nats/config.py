@@ -1,8 +1,4 @@
-"""What a test can ask of a nats-server, and the configuration file that says so.
-
-Pure: values in, text out. Knows the configuration's words. Does not know ports, processes, or what the parts for
-authentication (authentication.py), TLS (encryption.py), clusters and leaf nodes contain; they arrive as fragments.
-"""
+"""What a test can ask of a nats-server, and the configuration file that says so."""
 
 import json
 from collections.abc import Mapping

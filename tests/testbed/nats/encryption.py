@@ -1,8 +1,4 @@
-"""TLS between a client and a nats-server: both ends of it.
-
-Knows which of the authority's certificates go where, and how the server and `nats.connect` are told. Does not know how
-certificates are made (certificates.py) or how servers are started.
-"""
+"""TLS between a client and a nats-server: both ends of it."""
 
 import ssl
 from collections.abc import Callable, Mapping

@@ -1,7 +1,6 @@
 """Identities of NATS's operator mode: key pairs (nkeys), and the JWTs in which one key pair vouches for another.
 
-Knows the format of version 2 of NATS's JWTs. Pure, but for the making of keys. authentication.py builds the chain of
-operator, account and user from it.
+Pure, but for the making of keys. authentication.py builds the chain of operator, account and user from it.
 """
 
 import base64

@@ -1,7 +1,6 @@
 """A JetStream domain behind a leaf node: a hub, and a leaf that connects to it and has streams of its own.
 
-Knows how the two are told of each other. Each is a NatsServer and is broken as such; a relay (relay.py) may stand
-between them.
+Each is a NatsServer and is broken as such; a relay (relay.py) may stand between them.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """A TCP relay that stands between a client and a server, and breaks the connection as networks do.
 
-Knows bytes and sockets, not NATS. It runs in a thread of its own, so that tests with and without an event loop use it
-alike; each method has taken effect when it returns. The server behind it may come and go.
+It runs in a thread of its own, so that tests with and without an event loop use it alike; each method has taken effect
+when it returns. The server behind it may come and go.
 """
 
 import asyncio

@@ -1,8 +1,4 @@
-"""One nats-server with JetStream on loopback: started, reached, broken, restarted on its own store and port.
-
-Knows how a nats-server is told what to be, and how it shows that it serves. Does not know pytest (fixtures.py) or what
-several servers are together (cluster.py, leaf.py).
-"""
+"""One nats-server with JetStream on loopback: started, reached, broken, restarted on its own store and port."""
 
 import contextlib
 import json

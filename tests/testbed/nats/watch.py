@@ -1,6 +1,6 @@
 """What a person sees and can do while servers that were started by hand run.
 
-Knows standard input and output. It says when a server has ended, however it did, and starts it again on request.
+It says when a server has ended, however it did, and starts it again on request.
 """
 
 import os

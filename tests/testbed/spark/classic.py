@@ -1,8 +1,4 @@
-"""Spark's classic API: one JVM per test session, which can change its master.
-
-Knows pyspark and the executors' processes. Does not know Connect. xdist keeps all tests that ask for it in one of its
-processes (plugin.py), because a JVM takes seconds to start and 1 GB of memory.
-"""
+"""Spark's classic API: one JVM per test session, which can change its master."""
 
 import os
 import sys

@@ -1,7 +1,4 @@
-"""A Spark Connect server, as a process of its own on loopback.
-
-Knows how to start one from the pyspark package and when it serves. Does not know the classic API.
-"""
+"""A Spark Connect server, as a process of its own on loopback."""
 
 from pathlib import Path
 

@@ -1,7 +1,4 @@
-"""An environment with an older pyspark: table formats follow Spark's versions by months.
-
-Knows which version Delta and Iceberg both support, and how to run tests of ours in it. Does not know the tests.
-"""
+"""An environment with an older pyspark: table formats follow Spark's versions by months."""
 
 import hashlib
 import os

@@ -93,9 +93,7 @@ def stored(url: str) -> int | None:
     return None
 
 
-async def test_a_node_killed_by_hand_is_restarted_by_hand_and_the_stream_is_intact(
-    start_command: StartCommand,
-) -> None:
+async def test_a_node_killed_by_hand_is_restarted_by_hand_and_the_stream_is_intact(start_command: StartCommand) -> None:
     command = start_command("--cluster", "3")
     command.wait_for("Ctrl-C ends it")
     urls = command.told(r"reach it +nats --server (\S+)$")
