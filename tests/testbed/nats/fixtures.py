@@ -26,7 +26,7 @@ StartRelay = Callable[[int], Relay]
 
 
 class StartNatsLeaf(Protocol):
-    def __call__(self, *, through: StartRelay | None = None, **options: Any) -> HubAndLeaf: ...
+    def __call__(self, **options: Any) -> HubAndLeaf: ...
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def nats_cluster(start_nats_cluster: StartNatsCluster) -> NatsCluster:
 def start_nats_leaf() -> Iterator[StartNatsLeaf]:
     with ExitStack() as ends:
 
-        def start(*, through: StartRelay | None = None, **options: Any) -> HubAndLeaf:
-            pair = HubAndLeaf(Options(**options), through=through)
+        def start(**options: Any) -> HubAndLeaf:
+            pair = HubAndLeaf(Options(**options))
             ends.callback(pair.close)
             pair.start()
             return pair

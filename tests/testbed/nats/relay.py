@@ -30,12 +30,11 @@ class Conditions:
     """How the network is at the moment."""
 
     flows: bool = True
-    delay_seconds: float = 0
     bytes_per_second: int | None = None
 
 
 class Relay:
-    """Relays to one port on loopback. Use it as a context manager, or start() and close() it."""
+    """Relays to one port on loopback, as a context manager."""
 
     def __init__(self, target_port: int) -> None:
         self._target = (ports.LOOPBACK, target_port)
@@ -56,24 +55,18 @@ class Relay:
         """The address as a NATS client takes it."""
         return f"nats://{self.host}:{self.port}"
 
-    def start(self) -> None:
+    def __enter__(self) -> Self:
         self._thread.start()
         self._run(self._listen())
+        return self
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Reset what is connected and end the thread."""
         self._run(self._cut(refuse=True))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
         ports.release(self.port)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def cut(self, *, refuse: bool = False) -> None:
         """Reset every connection, on both sides (RST); refuse new ones until healed, if so asked."""
@@ -85,10 +78,6 @@ class Relay:
         What was sent meanwhile arrives when the relay is healed, as after a network's outage.
         """
         self._run(self._become(replace(self._conditions, flows=False)))
-
-    def delay(self, milliseconds: float) -> None:
-        """Hold each chunk for that long, in both directions."""
-        self._run(self._become(replace(self._conditions, delay_seconds=milliseconds / 1000)))
 
     def drip(self, bytes_per_second: int) -> None:
         """Let that much through per second, for each connection and direction."""
@@ -158,7 +147,6 @@ class Relay:
             raise
 
     async def _forward(self, chunk: bytes, sink: socket.socket) -> None:
-        await self._pause(self._conditions.delay_seconds)
         while chunk:
             await self._until_it_flows()
             rate = self._conditions.bytes_per_second
@@ -170,9 +158,8 @@ class Relay:
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but no longer than conditions stay as they are."""
-        if seconds:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), seconds)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), seconds)
 
     async def _until_it_flows(self) -> None:
         while not self._conditions.flows:

@@ -29,13 +29,7 @@ def classic_spark() -> Iterator[ClassicSpark]:
 @pytest.fixture
 def spark(classic_spark: ClassicSpark) -> SparkSession:
     """A classic session whose executors are threads."""
-    return classic_spark.session("local[2]")
-
-
-@pytest.fixture
-def spark_processes(classic_spark: ClassicSpark) -> SparkSession:
-    """A classic session with two executor processes; `classic_spark.executors()` are they."""
-    return classic_spark.session("local-cluster[2,1,1024]")
+    return classic_spark.session()
 
 
 @pytest.fixture(scope="session")

