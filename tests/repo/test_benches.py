@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ RUNS = {
 }
 
 
-def test_the_pipelines_line_has_a_ratio_for_each_peer_and_size_of_batches_above_1_where_ours_is_better() -> None:
+def test_the_pipelines_line_has_ratios_above_1_where_ours_is_better() -> None:
     line = json.loads(pipeline.final_line(RUNS))
     assert line["bench"] == "pipeline"
     assert line["ratio"] == {"naive": 3, "spark_alone": 0.75, "spark_alone_driver_cpu": 2, "kafka_100k": 2}
@@ -50,13 +51,13 @@ def test_the_pipelines_line_has_a_ratio_for_each_peer_and_size_of_batches_above_
     assert line["peers"].keys() == {"naive", "spark_alone", "kafka"}
 
 
-def test_the_pipelines_table_has_a_row_for_each_contender_and_size_and_a_dash_where_there_is_no_such_process() -> None:
+def test_the_pipelines_table_has_a_row_for_each_contender_and_a_dash_for_a_missing_process() -> None:
     titles = {name: name for name, _ in RUNS}
     *_, kafka = pipeline.as_table(titles, RUNS).splitlines()
     assert kafka.split() == ["kafka", "100,000", "45", "45", "1000.0", "-", "2000.0"]
 
 
-def test_latencies_are_told_without_those_of_messages_published_before_all_was_warm() -> None:
+def test_latencies_leave_out_messages_published_before_all_was_warm() -> None:
     cold = [(second, second + 100.0) for second in range(latency.WARM_SECONDS)]
     warm = [
         (latency.WARM_SECONDS + number / 10, latency.WARM_SECONDS + number / 10 + 0.001 * number)
@@ -83,32 +84,24 @@ def test_the_latencys_line_has_the_peers_latency_over_ours() -> None:
     assert line["ours"]["median_ms"]["p50"] == 95
 
 
+def progress(second: float, rows: int, lasted_ms: int, *offsets: dict[str, int] | None) -> dict[str, Any]:
+    """Return Spark's report of a batch: when it began, and the offsets that it began and ended with, if any."""
+    source = dict(zip(("startOffset", "endOffset"), (each and {"t": each} for each in offsets), strict=False))
+    times = {"timestamp": f"2026-01-01T00:00:{second:06.3f}Z", "durationMs": {"triggerExecution": lasted_ms}}
+    return {"batchId": int(second) - 1, "numInputRows": rows, "sources": [source], **times}
+
+
 PROGRESS = [
-    {"numInputRows": 0, "timestamp": "2026-01-01T00:00:00.000Z", "durationMs": {"triggerExecution": 900}},
-    {
-        "batchId": 0,
-        "numInputRows": 3,
-        "timestamp": "2026-01-01T00:00:01.000Z",
-        "durationMs": {"triggerExecution": 1000},
-        "sources": [{"startOffset": None, "endOffset": {"t": {"0": 2, "1": 1}}}],
-    },
-    {
-        "batchId": 1,
-        "numInputRows": 1,
-        "timestamp": "2026-01-01T00:00:02.500Z",
-        "durationMs": {"triggerExecution": 250},
-        "sources": [{"startOffset": {"t": {"0": 2, "1": 1}}, "endOffset": {"t": {"0": 2, "1": 2}}}],
-    },
+    progress(0, 0, 900),
+    progress(1, 3, 1000, None, {"0": 2, "1": 1}),
+    progress(2.5, 1, 250, {"0": 2, "1": 1}, {"0": 2, "1": 2}),
 ]
 
 
-def test_kafkas_clock_runs_from_the_start_of_its_first_batch_to_the_end_of_its_last() -> None:
-    assert lasted(PROGRESS) == pytest.approx(1.75)
-
-
-def test_a_message_in_kafka_was_written_with_the_batch_that_has_its_offset() -> None:
+def test_kafkas_time_and_latencies_come_from_the_progress_of_its_batches() -> None:
+    assert lasted(PROGRESS) == pytest.approx(1.75), "from the start of its first batch to the end of its last"
     written = written_at(PROGRESS[1:], {0: 10.0, 1: 20.0}, "t")
-    assert written == {(0, 0): 10, (0, 1): 10, (1, 0): 10, (1, 1): 20}
+    assert written == {(0, 0): 10, (0, 1): 10, (1, 0): 10, (1, 1): 20}, "with the batch that has the offset"
 
 
 def test_messages_are_the_same_whenever_they_are_made_and_of_about_185_bytes() -> None:
@@ -119,7 +112,7 @@ def test_messages_are_the_same_whenever_they_are_made_and_of_about_185_bytes() -
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_benchmark_that_is_told_to_end_has_no_figures_and_ends_without_an_error_of_its_own(number: int) -> None:
+def test_an_interrupted_benchmark_prints_no_figures_and_no_traceback(number: int) -> None:
     command = [sys.executable, "-c", INTERRUPTED]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -40,15 +41,8 @@ def test_everything_that_goes_into_an_image_counts(tmp_path: Path, monkeypatch: 
 def test_everything_that_is_copied_into_an_image_counts() -> None:
     copied = set(re.findall(r"^COPY (?!--from)(?:--\S+ )*(.+) \S+$", DOCKERFILE, re.MULTILINE))
     names = {name.split("/")[0] for line in copied for name in line.split()}
-    assert names == {
-        "build-constraints.txt",
-        "constraints.txt",
-        "VERSION",
-        "LICENSE",
-        "jetstream",
-        "operator",
-        "worker",
-    }
+    dirs = {"jetstream", "operator", "worker"}
+    assert names == {"build-constraints.txt", "constraints.txt", "VERSION", "LICENSE"} | dirs
     allowed = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE))
     assert names == allowed
 
@@ -60,23 +54,17 @@ def test_the_chart_runs_the_images_that_are_built() -> None:
         assert images.tag(target) == f"docker.io/{repository}:{images.version()}"
 
 
-def test_a_machine_that_cannot_build_is_told_what_it_needs() -> None:
-    outcome = subprocess.run(
-        [sys.executable, "tools/images.py"],
-        cwd=ROOT,
-        env={"PATH": "/nowhere"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run_images(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401 - of subprocess
+    command = [sys.executable, "tools/images.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **options)
+
+
+def test_a_machine_that_cannot_build_and_an_image_that_does_not_exist_are_refused() -> None:
+    outcome = run_images(env={"PATH": "/nowhere"})
     assert outcome.returncode == 1
     assert "Building images needs docker, podman or buildah" in outcome.stderr
     assert "Traceback" not in outcome.stderr
-
-
-def test_an_image_that_does_not_exist_is_refused() -> None:
-    command = [sys.executable, "tools/images.py", "dashboard"]
-    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    outcome = run_images("dashboard")
     assert outcome.returncode == 2
     assert "operator" in outcome.stderr
 
@@ -96,7 +84,7 @@ class Built:
         path.write_text(self.built_from)
 
 
-def test_an_archive_is_named_after_what_is_in_it_though_the_sources_changed_while_it_was_built(tmp_path: Path) -> None:
+def test_an_archive_is_named_after_its_contents_though_the_sources_changed_during_the_build(tmp_path: Path) -> None:
     old, new = "0" * 64, "1" * 64
     first = images.archive(Built(old), "operator", tmp_path)  # type: ignore[arg-type]  # all that is asked here
     second = images.archive(Built(new), "operator", tmp_path)  # type: ignore[arg-type]

@@ -1,10 +1,20 @@
-"""The testbed by hand: `python -m tests.testbed COMMAND`. Each command's module says what it starts."""
+"""The testbed by hand: `python -m tests.testbed COMMAND`.
+
+What goes to standard output can be pasted into a shell; all else goes to standard error.
+"""
+
+from collections.abc import Iterable
 
 import click
 
-from tests.testbed.kubernetes.command import control_plane, node
+from tests.testbed.by_hand import opened_run, wait_until_interrupted
+from tests.testbed.kubernetes import host
+from tests.testbed.kubernetes.access import Access
+from tests.testbed.kubernetes.control_plane import ControlPlane
+from tests.testbed.kubernetes.node import Node
 from tests.testbed.nats.command import nats
-from tests.testbed.spark.command import spark
+from tests.testbed.programs import Program
+from tools.console import say, step
 
 
 @click.group()
@@ -12,9 +22,53 @@ def main() -> None:
     """Start a real thing that the tests run against; it ends on Ctrl-C, and nothing of it stays."""
 
 
-main.add_command(control_plane)
-main.add_command(node)
-main.add_command(spark)
+@main.command("control-plane")
+def control_plane() -> None:
+    """Run etcd and a Kubernetes API server on loopback, without root."""
+    with opened_run():
+        started = ControlPlane()
+        started.start()
+        _show(started, [started.etcd, started.api_server])
+        wait_until_interrupted()
+
+
+@main.command()
+@click.option("--install", is_flag=True, help="First install the Debian packages that are missing.")
+def node(*, install: bool) -> None:
+    """Run a whole Kubernetes node, in Linux namespaces of its own. Needs root."""
+    with opened_run():
+        if install:
+            host.install()
+        started = Node()
+        started.start()
+        _show(started, started.programs.values())
+        wait_until_interrupted()
+
+
+def _show(cluster: Access, programs: Iterable[Program]) -> None:
+    for program in programs:
+        say(f"{program.name:24} pid {program.pid:<8} log {program.log}")
+    say(f"\nKubernetes API at {cluster.url}. Ctrl-C ends it. To reach it from another shell:\n")
+    click.echo(f"export KUBECONFIG={cluster.kubeconfig}")
+    click.echo(f"alias kubectl={cluster.kubectl_program}")
+
+
+@main.command()
+@click.option("--port", type=int, help="The port to serve on; without it, a free one.")
+@click.option("--token", help="A token that clients must present.")
+def spark(port: int | None, token: str | None) -> None:
+    """Run a Spark Connect server on loopback."""
+    from tests.testbed.spark.connect import ConnectServer  # noqa: PLC0415 - pyspark is slow to import
+
+    with opened_run() as run:
+        server = ConnectServer(run.new_folder("spark-connect"), port, token)
+        with step("Spark Connect server"):
+            server.start()
+        say(f"pid {server.program.pid}, log {server.program.log}. Ctrl-C ends it. To use it from another shell:\n")
+        click.echo(f"export SPARK_REMOTE='{server.url}{f'/;token={token}' if token else ''}'")
+        wait_until_interrupted()
+
+
 main.add_command(nats)
 
 if __name__ == "__main__":

@@ -28,6 +28,6 @@ def opened_run() -> Iterator[run.Run]:
         owner.end()
 
 
-def wait_until_told() -> None:
+def wait_until_interrupted() -> None:
     """Wait for Ctrl-C or SIGTERM."""
     signal.pause()

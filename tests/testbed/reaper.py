@@ -5,18 +5,18 @@ usage: python -m tests.testbed.reaper FOLDER < PIPE     (it begins when the pipe
 Kills process groups by the pids noted there and nothing else.
 """
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 
-from tests.testbed.waiting import PAUSE_SECONDS
+from tests.testbed.waiting import eventually
 
 PATIENCE_SECONDS = 5  # what a server gets to end by itself before it is killed
 
@@ -45,9 +45,8 @@ def reap(processes: Path) -> None:
 
 def wait_ended(processes: list[psutil.Process]) -> None:
     """Wait until all have ended or patience has; a zombie has ended, though its parent is not yet told."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while any(map(is_alive, processes)) and time.monotonic() < deadline:
-        time.sleep(PAUSE_SECONDS)
+    with contextlib.suppress(TimeoutError):
+        eventually(lambda: not any(map(is_alive, processes)), "all processes ended", PATIENCE_SECONDS)
 
 
 def is_alive(process: psutil.Process) -> bool:

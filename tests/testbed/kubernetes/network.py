@@ -9,7 +9,7 @@ import json
 import subprocess
 from dataclasses import dataclass
 
-from tests.testbed.claims import claim
+from tests.testbed.ports import claim
 
 NETWORKS = 256
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.testbed import binaries, ports, run
+from tests.testbed.nats import config
 from tests.testbed.nats.authentication import Access, anonymous
-from tests.testbed.nats.config import Config, Fragment
+from tests.testbed.nats.config import Fragment
 from tests.testbed.nats.encryption import Encryption
 from tests.testbed.programs import Program
 
@@ -36,6 +37,7 @@ class Options:
     encryption: Encryption | None = None
     domain: str | None = None
     js_ack_fc_v2: bool = False
+    """Acknowledgement subjects of 11 tokens rather than 9; servers know it from 2.14 on."""
     max_payload_bytes: int | None = None
     max_store_bytes: int | None = None
     extra: Fragment | None = None
@@ -57,23 +59,22 @@ class NatsServer:
         self.port = ports.free_port() if wanted is None else ports.particular_port(wanted)
         self.monitoring_port = ports.free_port()
         self.config_file = self.folder / "nats.conf"
-        self.config_file.write_text(self._config(fragments).text())
+        self.config_file.write_text(self._config(fragments))
         self.program = Program(name, [_binary(self.options.version), "--config", self.config_file], self.folder)
 
-    def _config(self, fragments: tuple[Fragment, ...]) -> Config:
+    def _config(self, fragments: tuple[Fragment, ...]) -> str:
         options, encryption = self.options, self.options.encryption
+        jetstream = {"store_dir": str(self.store), "domain": options.domain, "max_file_store": options.max_store_bytes}
+        basis = {
+            "server_name": self.name,
+            "listen": f"{ports.LOOPBACK}:{self.port}",
+            "http": f"{ports.LOOPBACK}:{self.monitoring_port}",
+            "jetstream": {name: value for name, value in jetstream.items() if value is not None},
+            **({"max_payload": options.max_payload_bytes} if options.max_payload_bytes else {}),
+            **({"feature_flags": {"js_ack_fc_v2": True}} if options.js_ack_fc_v2 else {}),
+        }
         own = [self.access.server, encryption and encryption.server, options.extra]
-        return Config(
-            name=self.name,
-            port=self.port,
-            monitoring_port=self.monitoring_port,
-            store=self.store,
-            domain=options.domain,
-            max_payload_bytes=options.max_payload_bytes,
-            max_store_bytes=options.max_store_bytes,
-            js_ack_fc_v2=options.js_ack_fc_v2,
-            fragments=(*fragments, *(fragment for fragment in own if fragment)),
-        )
+        return config.text([basis, *fragments, *(fragment for fragment in own if fragment)])
 
     @property
     def url(self) -> str:
@@ -97,11 +98,7 @@ class NatsServer:
 
     def connect_arguments(self) -> dict[str, Any]:
         """Return what `nats.connect` needs, as keyword arguments."""
-        return {"servers": [self.url], **self.login_arguments()}
-
-    def login_arguments(self) -> dict[str, Any]:
-        """Return the same without the address, for a client that goes through a relay."""
-        return {**self._encryption_arguments(), **self.access.client.arguments}
+        return {"servers": [self.url], **self._encryption_arguments(), **self.access.client.arguments}
 
     def system_arguments(self) -> dict[str, Any]:
         """Return what `nats.connect` needs to get into the system account."""
