@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tests.chaos.place import Place
 from tests.chaos.site import STREAM
 from tests.chaos.worker import Worker
+from tests.testbed.nats.relay import Relay
 from tests.worker.engine.working import CONSUMER
 
 DRIP_BYTES_PER_SECOND = 200_000
@@ -130,22 +131,17 @@ async def cut(place: Place, _worker: Worker) -> None:
     place.site.link.cut()
 
 
-def cut_for(seconds: float) -> Blow:
+def broken(how: Callable[[Relay], None], seconds: float) -> Blow:
     async def blow(place: Place, _worker: Worker) -> None:
-        place.site.link.cut(refuse=True)
-        await asyncio.sleep(seconds)
+        how(place.site.link)
+        await asyncio.sleep(seconds)  # calm: how long the link is broken is the fault
         place.site.heal()
 
     return blow
 
 
-def half_open(seconds: float) -> Blow:
-    async def blow(place: Place, _worker: Worker) -> None:
-        place.site.link.half_open()
-        await asyncio.sleep(seconds)
-        place.site.heal()
-
-    return blow
+def refuse(link: Relay) -> None:
+    link.cut(refuse=True)
 
 
 async def terminate(_place: Place, worker: Worker) -> None:
@@ -204,15 +200,13 @@ VICTIMS: Mapping[str, Blow] = {
 }
 KILLS = tuple(Fault(name, when, blow) for name, blow in VICTIMS.items() for when in MOMENTS)
 TELLING = tuple(
-    fault
-    for fault in KILLS
-    if (fault.name, fault.when)
-    in {
+    Fault(name, when, VICTIMS[name])
+    for name, when in (
         ("kill -9 engine", "half acked"),
         ("kill -9 driver", "sink written"),
         ("kill -9 JVM", "run began"),
         ("kill -9 nats-server", "committed"),
-    }
+    )
 )
 STILLS = (
     Fault("engine frozen for 2 s", "run began", freeze("engine", 2)),
@@ -224,10 +218,10 @@ STILLS = (
 LINKS = (
     Fault("link cut", "at random", cut),
     Fault("link cut", "half acked", cut),
-    Fault("link cut for 3 s", "run began", cut_for(3)),
-    Fault("link cut for longer than the ack wait", "run began", cut_for(8)),
-    Fault("link half-open for 2 s", "run began", half_open(2)),
-    Fault("link half-open for longer than the ack wait", "half acked", half_open(10)),
+    Fault("link cut for 3 s", "run began", broken(refuse, 3)),
+    Fault("link cut for longer than the ack wait", "run began", broken(refuse, 8)),
+    Fault("link half-open for 2 s", "run began", broken(Relay.half_open, 2)),
+    Fault("link half-open for longer than the ack wait", "half acked", broken(Relay.half_open, 10)),
 )
 TWINS = (
     Fault("kill -9 engine, two workers", "run began", kill("engine")),

@@ -18,6 +18,7 @@ from tests.chaos.steps import Steps
 from tests.chaos.worker import CODE, Worker
 from tests.testbed import run
 from tests.testbed.spark.connect import ConnectServer
+from tests.testbed.waiting import eventually_async
 from tests.worker.driver.driving import QUICK
 from tests.worker.engine.working import CONSUMER, SECOND, settings
 
@@ -25,7 +26,6 @@ CONNECT = "sc"
 GRACE_SECONDS = 5
 HANG_SECONDS = 2
 KEEP_SECONDS = 0.1
-LOOK_SECONDS = 0.1
 DRAIN_SECONDS = 240
 """How long a server may have something left, or no answer: then the round is over, and has failed."""
 PUBLISHED_AHEAD = 5_000
@@ -95,9 +95,11 @@ class Place:
 
     async def drained(self) -> None:
         """Wait until the server has the final answer for every message."""
-        async with asyncio.timeout(DRAIN_SECONDS):
-            while await self.left():  # noqa: ASYNC110 - what is waited for happens on the server
-                await asyncio.sleep(LOOK_SECONDS)
+
+        async def is_drained() -> bool:
+            return not await self.left()
+
+        await eventually_async(is_drained, "the server has the final answer for every message", DRAIN_SECONDS)
 
     async def left(self) -> int:
         """Return how many messages the server has yet to deliver, or waits for an answer of.
@@ -135,12 +137,7 @@ class Place:
 
 async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
     """Ask until there is an answer: servers are dead at the moment, or have no leader yet."""
-    async with asyncio.timeout(DRAIN_SECONDS):
-        while True:
-            try:
-                return await ask()
-            except JetStreamError:
-                await asyncio.sleep(LOOK_SECONDS)
+    return await eventually_async(ask, "an answer of the servers", DRAIN_SECONDS, not_yet=(JetStreamError,))
 
 
 async def _submit(publisher: Publisher, draft: Draft) -> asyncio.Future[PubAck]:

@@ -86,7 +86,8 @@ def test_the_latencys_line_has_the_peers_latency_over_ours() -> None:
 
 def progress(second: float, rows: int, lasted_ms: int, *offsets: dict[str, int] | None) -> dict[str, Any]:
     """Return Spark's report of a batch: when it began, and the offsets that it began and ended with, if any."""
-    source = dict(zip(("startOffset", "endOffset"), (each and {"t": each} for each in offsets), strict=False))
+    names = ("startOffset", "endOffset")
+    source = {name: {"t": each} if each else None for name, each in zip(names, offsets, strict=False)}
     times = {"timestamp": f"2026-01-01T00:00:{second:06.3f}Z", "durationMs": {"triggerExecution": lasted_ms}}
     return {"batchId": int(second) - 1, "numInputRows": rows, "sources": [source], **times}
 

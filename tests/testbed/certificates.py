@@ -56,7 +56,7 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _name(name)
         certificate = (
-            _builder(subject, subject, key.public_key(), LIFETIME)
+            _builder(subject, subject, key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(_key_usage(for_authority=True), critical=True)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
@@ -64,25 +64,21 @@ class Authority:
         )
         return cls(Certificate(_pem(certificate), _key_pem(key)))
 
-    def server(
-        self, *names: str, common_name: str = "", organizations: Sequence[str] = (), lifetime: timedelta = LIFETIME
-    ) -> Certificate:
+    def server(self, *names: str, common_name: str = "", organizations: Sequence[str] = ()) -> Certificate:
         """Issue for a server that is reached by these host names and addresses; it may be a client of others too."""
         purposes = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-        return self._issue(_name(common_name or names[0], organizations), purposes, names, lifetime)
+        return self._issue(_name(common_name or names[0], organizations), purposes, names)
 
-    def client(
-        self, common_name: str, organizations: Sequence[str] = (), *, lifetime: timedelta = LIFETIME
-    ) -> Certificate:
-        """Issue for a client: who it is (CN), and the groups that it belongs to (O)."""
-        return self._issue(_name(common_name, organizations), [ExtendedKeyUsageOID.CLIENT_AUTH], (), lifetime)
+    def client(self, common_name: str, organizations: Sequence[str] = ()) -> Certificate:
+        """Issue for a client: its name (CN), and the groups that it belongs to (O)."""
+        return self._issue(_name(common_name, organizations), [ExtendedKeyUsageOID.CLIENT_AUTH])
 
     def _issue(
-        self, subject: x509.Name, purposes: Sequence[x509.ObjectIdentifier], names: Sequence[str], lifetime: timedelta
+        self, subject: x509.Name, purposes: Sequence[x509.ObjectIdentifier], names: Sequence[str] = ()
     ) -> Certificate:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
-            _builder(subject, self._certificate.subject, key.public_key(), lifetime)
+            _builder(subject, self._certificate.subject, key.public_key())
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage(for_authority=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
@@ -99,9 +95,7 @@ def signing_key() -> bytes:
     return _key_pem(ec.generate_private_key(ec.SECP256R1()))
 
 
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, lifetime: timedelta
-) -> x509.CertificateBuilder:
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
@@ -110,23 +104,15 @@ def _builder(
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - CLOCK_SKEW)
-        .not_valid_after(now + lifetime)
+        .not_valid_after(now + LIFETIME)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
 
 
 def _key_usage(*, for_authority: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=for_authority,
-        crl_sign=for_authority,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    others = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+    denied = dict.fromkeys((*others, "encipher_only", "decipher_only"), False)
+    return x509.KeyUsage(digital_signature=True, key_cert_sign=for_authority, crl_sign=for_authority, **denied)
 
 
 def _name(common_name: str, organizations: Sequence[str] = ()) -> x509.Name:
