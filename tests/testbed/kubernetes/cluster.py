@@ -80,9 +80,8 @@ class UserCluster(Access):
 
 
 def new_namespace(cluster: Access, name: str) -> Namespace:
-    """Make a namespace, and wait until a controller has put the account there that pods run as."""
-    cluster.kubectl("create", "namespace", name)
+    """Make a namespace, and wait until a controller has made the service account that pods run as."""
+    cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     namespace = Namespace(cluster, name)
-    accounts = ["get", "serviceaccounts", "--output=name"]
-    eventually(lambda: "/default" in namespace.kubectl(*accounts), "default service account", ACCOUNT_SECONDS)
+    eventually(lambda: namespace.client.find("serviceaccount/default"), "default service account", ACCOUNT_SECONDS)
     return namespace

@@ -8,7 +8,7 @@ import os
 import threading
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -38,20 +38,21 @@ def _start_ahead() -> None:
 
 
 def _shared_control_plane() -> dict[str, Any]:
-    return run.current().shared("control-plane", _start_control_plane)
+    return run.current().shared("control-plane", lambda: _started(ControlPlane()).facts())
 
 
-def _start_control_plane() -> dict[str, Any]:
-    control_plane = ControlPlane()
-    control_plane.start()
-    return control_plane.facts()
+T = TypeVar("T", ControlPlane, Node)
+
+
+def _started(cluster: T) -> T:
+    cluster.start()
+    return cluster
 
 
 @pytest.fixture
 def own_control_plane() -> Iterator[ControlPlane]:
     """A control plane of the test's own, to be broken."""
-    control_plane = ControlPlane()
-    control_plane.start()
+    control_plane = _started(ControlPlane())
     yield control_plane
     control_plane.stop()
 
@@ -67,20 +68,13 @@ def cluster() -> Cluster | UserCluster:
     """A cluster that runs pods, one for all parallel test processes. Tests do not break it: others use it."""
     if "KUBECONFIG" in os.environ:
         return UserCluster.reach()
-    return Cluster.attach(run.current().shared("node", _start_node))
-
-
-def _start_node() -> dict[str, Any]:
-    node = Node()
-    node.start()
-    return node.facts()
+    return Cluster.attach(run.current().shared("node", lambda: _started(Node()).facts()))
 
 
 @pytest.fixture
 def own_node() -> Iterator[Node]:
     """A node of the test's own, to be broken."""
-    node = Node()
-    node.start()
+    node = _started(Node())
     yield node
     node.stop()
 
@@ -90,7 +84,7 @@ def cluster_namespace(cluster: Cluster | UserCluster) -> Iterator[Namespace]:
     """A namespace of the test's own, where pods can run. Its end is asked for and not awaited."""
     namespace = new_namespace(cluster, _fresh_name())
     yield namespace
-    cluster.kubectl("delete", "namespace", namespace.name, "--wait=false")
+    cluster.client.begin_deletion(f"namespace/{namespace.name}")
 
 
 def _fresh_name() -> str:

@@ -3,7 +3,6 @@
 A cluster that a user brings has a class of storage, and needs none of this.
 """
 
-import json
 from pathlib import Path
 
 from tests.testbed.kubernetes.node import NAME, Node
@@ -28,5 +27,5 @@ def offer_volume(node: Node, namespace: str, claim: str) -> Path:
             "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}},
         },
     }
-    node.kubectl("create", "--filename=-", stdin=json.dumps(volume))
+    node.client.create(volume)
     return folder

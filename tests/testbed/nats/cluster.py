@@ -129,16 +129,14 @@ class NatsCluster:
         return self._wait_leader(led_by, of, before)
 
     def _wait_leader(self, leader: LeaderName, of: str, other_than: NatsServer | None) -> NatsServer:
-        found: list[str] = []
         former = other_than and other_than.name
 
-        def is_known() -> bool:
+        def known() -> str | None:
             name = leader()
-            found[:] = [name] if name and name != former else []
-            return bool(found)
+            return name if name != former else None
 
-        eventually(is_known, f"a leader of {of}{f' other than {former}' if former else ''}", ELECTION_SECONDS)
-        return self.node(found[0])
+        what = f"a leader of {of}{f' other than {former}' if former else ''}"
+        return self.node(eventually(known, what, ELECTION_SECONDS))
 
     def _meta(self) -> str | None:
         node = self._answering_node()
@@ -147,9 +145,9 @@ class NatsCluster:
     def _asset(self, subject: str) -> LeaderName:
         def ask() -> str | None:
             node = self._answering_node()
+            if node is None:
+                return None
             with contextlib.suppress(*UNANSWERED, RefusedError):  # no one answers while there is no leader
-                if node is None:
-                    return None
                 info = request(node.connect_arguments(), f"$JS.API.{subject}", seconds=LOOK_SECONDS)
                 leader: str | None = info["cluster"].get("leader")
                 return leader

@@ -4,7 +4,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pytest
 
@@ -29,18 +29,26 @@ class StartNatsLeaf(Protocol):
     def __call__(self, **options: Any) -> HubAndLeaf: ...
 
 
+T = TypeVar("T", NatsServer, NatsCluster, HubAndLeaf)
+
+
+def _starter(make: Callable[..., T]) -> Iterator[Callable[..., T]]:
+    """Yield what starts such servers, and close them afterwards."""
+    with ExitStack() as ends:
+
+        def start(*size: int, **options: Any) -> T:
+            made = make(Options(**options), *size)
+            ends.callback(made.close)
+            made.start()
+            return made
+
+        yield start
+
+
 @pytest.fixture
 def start_nats() -> Iterator[StartNats]:
     """Start servers; the options are those of server.Options."""
-    with ExitStack() as ends:
-
-        def start(**options: Any) -> NatsServer:
-            server = NatsServer(Options(**options))
-            ends.callback(server.close)
-            server.start()
-            return server
-
-        yield start
+    yield from _starter(NatsServer)
 
 
 @pytest.fixture
@@ -51,15 +59,7 @@ def nats_server(start_nats: StartNats) -> NatsServer:
 
 @pytest.fixture
 def start_nats_cluster() -> Iterator[StartNatsCluster]:
-    with ExitStack() as ends:
-
-        def start(size: int = 3, **options: Any) -> NatsCluster:
-            cluster = NatsCluster(size, Options(**options))
-            ends.callback(cluster.close)
-            cluster.start()
-            return cluster
-
-        yield start
+    yield from _starter(lambda options, size=3: NatsCluster(size, options))
 
 
 @pytest.fixture
@@ -70,15 +70,7 @@ def nats_cluster(start_nats_cluster: StartNatsCluster) -> NatsCluster:
 
 @pytest.fixture
 def start_nats_leaf() -> Iterator[StartNatsLeaf]:
-    with ExitStack() as ends:
-
-        def start(**options: Any) -> HubAndLeaf:
-            pair = HubAndLeaf(Options(**options))
-            ends.callback(pair.close)
-            pair.start()
-            return pair
-
-        yield start
+    yield from _starter(HubAndLeaf)
 
 
 @pytest.fixture
