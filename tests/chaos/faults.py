@@ -48,7 +48,7 @@ class Fault:
 async def by_chance(place: Place, chance: random.Random) -> Worker:
     """Wait for any acknowledgement, and a moment of no meaning."""
     await place.steps.after("acked", chance.randint(1, SOON_ACKED))
-    await asyncio.sleep(chance.uniform(0, 0.2))
+    await asyncio.sleep(chance.uniform(0, 0.2))  # calm: moments by chance are the subject
     return chance.choice(place.workers)
 
 
@@ -102,7 +102,7 @@ async def kill_server(place: Place, _worker: Worker) -> None:
 def freeze(name: str, seconds: float) -> Blow:
     async def blow(_place: Place, worker: Worker) -> None:
         with getattr(worker, name).frozen():
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(seconds)  # calm: how long the fault lasts
 
     return blow
 
@@ -112,7 +112,7 @@ def freeze_jvm(seconds: float) -> Blow:
         jvm = worker.jvm()
         if jvm is not None:
             jvm.suspend()
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(seconds)  # calm: how long the fault lasts
             jvm.resume()
 
     return blow
@@ -122,7 +122,7 @@ def freeze_server(seconds: float) -> Blow:
     async def blow(place: Place, _worker: Worker) -> None:
         server = await place.site.victim()
         with server.frozen():
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(seconds)  # calm: how long the fault lasts
 
     return blow
 
@@ -149,12 +149,12 @@ async def terminate(_place: Place, worker: Worker) -> None:
 
 
 async def storm(place: Place, _worker: Worker) -> None:
-    """Strike again and again, whoever it hits."""
+    """Strike workers and servers again and again."""
     chance = random.Random(place.published)  # noqa: S311 - chance that can be repeated
     for _ in range(STORM_BLOWS):
         blow = chance.choice((kill("engine"), kill("driver"), kill_jvm, kill_server, cut, freeze("engine", 1)))
         await blow(place, chance.choice(place.workers))
-        await asyncio.sleep(chance.uniform(0.5, 1.5))
+        await asyncio.sleep(chance.uniform(0.5, 1.5))  # calm: moments by chance are the subject
 
 
 async def step_down(place: Place, _worker: Worker) -> None:
@@ -175,7 +175,7 @@ async def kill_connect_server(place: Place, _worker: Worker) -> None:
 
 
 def fill_disk(seconds: float) -> Blow:
-    """Leave the server no room; it takes JetStream away then, and has it again once it is started anew."""
+    """Leave the server no room; it takes JetStream away then, and has it again after a restart."""
 
     async def blow(place: Place, _worker: Worker) -> None:
         server = place.site.nodes[0]
@@ -184,7 +184,7 @@ def fill_disk(seconds: float) -> Blow:
             while True:
                 file.write(bytes(FILLER_BYTES))
                 file.flush()
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds)  # calm: how long the fault lasts
         filler.unlink()
         await asyncio.to_thread(server.restart)
 

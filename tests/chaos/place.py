@@ -209,7 +209,7 @@ async def _keep(made: Place) -> None:
     while True:
         for worker in made.workers:
             await asyncio.to_thread(worker.keep)
-        await asyncio.sleep(KEEP_SECONDS)
+        await asyncio.sleep(KEEP_SECONDS)  # calm: a loop like a kubelet's
 
 
 def _connect_server() -> ConnectServer:

@@ -45,7 +45,7 @@ def _judged(one: Round, *, is_exact: bool) -> Round:
 
 
 async def _afterwards(made: Place, rounds: Sequence[Round]) -> list[str]:
-    """Count once more when nobody works any more, and return what is otherwise than it was."""
+    """Count once more after all workers have ended, and return what has changed."""
     await made.at_rest()
     account = await made.account(1)
     problems = []

@@ -45,7 +45,7 @@ class Steps:
         """See what the user's code tells."""
         while True:
             self._look()
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(LOOK_SECONDS)  # calm: reads a file as long as the chaos lasts
 
     async def after(self, step: str, count: int) -> str:
         """Return when a step has been taken so often from now on, and who took it; an empty name if that is unknown."""

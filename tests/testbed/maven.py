@@ -77,7 +77,7 @@ def _fetch(jars: Sequence[Jar]) -> None:
 
 
 def _ask_ivy(folder: Path, jars: Sequence[Jar]) -> str:
-    """Have these files put into the folder, and return what was said meanwhile."""
+    """Have Ivy put these files into the folder, and return its output."""
     java = find_java(folder / "java").home / "bin" / "java"
     ivys_own = Path(pyspark.__file__).parent / "jars" / "*"
     module = folder / "ivy.xml"

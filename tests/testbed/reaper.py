@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 5  # what a server gets to end by itself before it is killed
 
 
 def main(folder: Path) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever ends the run by process group must not end its cleaner
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ending the run by process group must not end this
     sys.stdin.buffer.read()
     reap(folder / "processes")
     for cleanup in sorted((folder / "cleanups").iterdir()):

@@ -34,7 +34,7 @@ class Run:
         (self.folder / "cleanups" / name).write_text(json.dumps(command))
 
     def shared(self, name: str, start: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Start something once for all parallel test processes; whoever comes first starts it, and all get its facts.
+        """Start something once for all parallel test processes; the first starts it, and all get its facts.
 
         A start that failed is not tried again by the others: they fail at once, with the same words.
         """

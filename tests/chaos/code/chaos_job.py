@@ -34,7 +34,7 @@ def process(df: DataFrame, batch: Batch) -> None:
 
 def slow(df: DataFrame, batch: Batch) -> None:
     """Take longer than an ack wait."""
-    time.sleep(SLOW_SECONDS)
+    time.sleep(SLOW_SECONDS)  # calm: the user's code works longer than an ack wait
     process(df, batch)
 
 
@@ -84,6 +84,6 @@ def _write(rows: DataFrame, batch: Batch) -> None:
 
 
 def step(name: str) -> None:
-    """Tell whoever watches; a line so short is written whole or not at all."""
+    """Note a step in a file; a line so short is written whole or not at all."""
     with (FOLDER / "steps").open("a") as steps:
         steps.write(f"{name} {WORKER}\n")

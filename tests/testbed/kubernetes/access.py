@@ -57,7 +57,7 @@ class Access:
         return self.kubectl_as(self.kubeconfig, *arguments, stdin=stdin)
 
     def kubectl_as(self, who: Path, *arguments: str, stdin: str = "") -> str:
-        """Run kubectl as whoever that kubeconfig is."""
+        """Run kubectl as the user of a kubeconfig."""
         outcome = subprocess.run(
             [self.kubectl_program, f"--kubeconfig={who}", *arguments],
             input=stdin,
@@ -72,7 +72,7 @@ class Access:
         return outcome.stdout
 
     def may(self, who: Path, verb: str, resource: str, namespace: str) -> bool:
-        """Ask whether whoever that kubeconfig is may do this; a resource is PLURAL[/SUBRESOURCE][.GROUP]."""
+        """Return whether the user of a kubeconfig may do this; a resource is PLURAL[/SUBRESOURCE][.GROUP]."""
         name, _, group = resource.partition(".")
         plural, _, sub = name.partition("/")
         attributes = {"verb": verb, "resource": plural, "subresource": sub, "group": group, "namespace": namespace}

@@ -1,4 +1,4 @@
-"""Volumes on a node of ours, where nobody makes them as they are claimed: folders, each offered to one claim.
+"""Volumes on a node of ours, which has no provisioner: folders, each offered to one claim.
 
 A cluster that a user brings has a class of storage, and needs none of this.
 """

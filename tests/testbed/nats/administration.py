@@ -20,7 +20,7 @@ REQUEST_SECONDS = 5
 HEARING_SECONDS = 5
 
 UNANSWERED = (NatsError, OSError)
-"""What is raised where nobody answers: the one by nats-py, the other where it does not even get a connection."""
+"""Raised by a request without an answer: the one by nats-py, the other where there is no connection."""
 
 
 class RefusedError(RuntimeError):

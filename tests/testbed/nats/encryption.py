@@ -54,18 +54,12 @@ WAYS: Mapping[str, Callable[[Path], Encryption | None]] = {
 """Every way to encrypt, and not to; each may put files into the folder."""
 
 
-def client_context(authority: Path, certificate: CertificateFiles | None) -> ssl.SSLContext:
-    """Return what a client needs to trust servers of that authority, and to be trusted where it must be."""
-    context = ssl.create_default_context(cafile=str(authority))
-    if certificate is not None:
-        context.load_cert_chain(certificate.certificate, certificate.key)
-    return context
-
-
 def _login(authority: Path, certificate: CertificateFiles | None, *, handshake_first: bool) -> Login:
-    arguments: dict[str, Any] = {"tls": client_context(authority, certificate)}
+    context = ssl.create_default_context(cafile=str(authority))
+    arguments: dict[str, Any] = {"tls": context}
     options = ["--tlsca", str(authority)]
     if certificate is not None:
+        context.load_cert_chain(certificate.certificate, certificate.key)
         options += ["--tlscert", str(certificate.certificate), "--tlskey", str(certificate.key)]
     if handshake_first:
         arguments["tls_handshake_first"] = True

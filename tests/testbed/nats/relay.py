@@ -75,7 +75,7 @@ class Relay:
     def half_open(self) -> None:
         """Forward nothing and tell no one: connections stay, new ones are made, and all are silent.
 
-        What was sent meanwhile arrives when the relay is healed, as after a network's outage.
+        What was sent arrives when the relay is healed, as after a network's outage.
         """
         self._run(self._become(replace(self._conditions, flows=False)))
 

@@ -1,6 +1,6 @@
 """Every request that a server was asked of JetStream, as the server itself tells of it: what, and by which connection.
 
-Listens on a thread of its own, so that a test may wait for other things meanwhile.
+Listens on a thread of its own, so that a test may wait for other things.
 """
 
 import asyncio

@@ -35,7 +35,7 @@ appender.stderr.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return what Spark needs: a Java, this Python, its home, and settings of nobody else's Spark on this machine."""
+    """Return what Spark needs: a Java, this Python, its home, and settings of no other Spark on this machine."""
     (folder / "log4j2.properties").write_text(LOGGING)
     return {
         "JAVA_HOME": str(find_java(folder / "java").home),

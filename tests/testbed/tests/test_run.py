@@ -79,7 +79,7 @@ PARALLEL = ["-n", "2"]
 ON_BOTH = ["--tx", "2*popen", "--dist", "each"]
 both_ways = pytest.mark.parametrize("options", [ALONE, PARALLEL], ids=["alone", "parallel"])
 
-# A shell has its background jobs ignore Ctrl-C, and they hand that on: this session hears it, whoever started ours.
+# A shell has its background jobs ignore Ctrl-C, and they hand that on: this session hears it anyway.
 PYTEST = """
 import signal, sys, pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
