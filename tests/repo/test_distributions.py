@@ -9,9 +9,9 @@ import pytest
 
 from tools.environment import DISTRIBUTIONS, ROOT, ensure_uv, install
 
-VERSION = (ROOT / "VERSION").read_text().strip()
 pytestmark = pytest.mark.interpreter
 
+VERSION = (ROOT / "VERSION").read_text().strip()
 NAMES = {"jetstream": "penstock_jetstream", "worker": "penstock_worker", "operator": "penstock"}
 
 
