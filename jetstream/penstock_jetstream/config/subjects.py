@@ -8,6 +8,8 @@ from itertools import combinations, zip_longest
 
 ONE, REST = "*", ">"
 EVERYTHING = REST
+NOT_IN_TOKENS = frozenset("\t\n\f\r \0")
+"""What a server refuses in a subject (isValidSubject in its sublist.go)."""
 
 
 def is_subject(subject: str) -> bool:
@@ -61,4 +63,4 @@ def nested_pair(subjects: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _is_token(token: str) -> bool:
-    return bool(token) and not any(letter.isspace() or letter == "\0" for letter in token)
+    return bool(token) and NOT_IN_TOKENS.isdisjoint(token)

@@ -107,7 +107,7 @@ def test_a_field_of_a_version_needs_the_level_that_surely_has_it() -> None:
 
 
 def test_subjects_are_tokens_and_wildcards_are_whole_tokens() -> None:
-    assert all(map(is_subject, ["a", "a.b", "*", ">", "a.*.c", "a.>", "a*", "$JS.x", "ä.ö"]))
+    assert all(map(is_subject, ["a", "a.b", "*", ">", "a.*.c", "a.>", "a*", "$JS.x", "ä.ö", "a\x85"]))
     assert not any(map(is_subject, ["", ".", "a.", ".a", "a..b", ">.a", "a b", "a\tb", "a.\n"]))
     assert is_literal("a*.b>")
     assert not is_literal("a.*")

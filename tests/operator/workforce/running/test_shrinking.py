@@ -52,7 +52,7 @@ def test_a_suspended_group_finishes_what_it_holds(scene: GroupScene, node: Paper
     scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "Suspended")
     scene.wait_replicas(0)
     [worker] = node.workers.values()
-    scene.wait(lambda: "Asked to end" in worker.engine.log.read_text(), "the worker is asked to end")
+    scene.wait(lambda: worker.is_ending and not worker.asks_ready(), "the worker is asked to end")
     assert len(node.workers) == 1, "it holds messages, and has its time to finish"
     gate.open()
     scene.wait(lambda: not node.workers, "it has gone")
