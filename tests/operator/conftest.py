@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from penstock_operator.constants import API_VERSION
 from penstock_operator.resources import KINDS, definition
 from tests.operator.running import RunningOperator
 from tests.operator.sharing import SharedOperators, clear
 from tests.testbed.kubernetes.access import Access, Namespace
+from tests.testbed.kubernetes.client import RefusedError
 from tests.testbed.waiting import eventually
 
 
@@ -55,6 +57,13 @@ def install_crds(plane: Access) -> None:
     """Teach a control plane our kinds, and wait until it knows them all."""
     plane.client.apply(*(definition(kind) for kind in KINDS))
     eventually(lambda: _are_established(plane), "all kinds are known")
+    eventually(lambda: _are_discovered(plane), "discovery has all kinds", not_yet=(RefusedError,))
+
+
+def _are_discovered(plane: Access) -> bool:
+    """Ask as kubectl does: discovery has a kind a moment after it is established."""
+    found = plane.client.request("GET", f"/apis/{API_VERSION}").get("resources", ())
+    return {kind.plural for kind in KINDS} <= {resource["name"] for resource in found}
 
 
 def _are_established(plane: Access) -> bool:

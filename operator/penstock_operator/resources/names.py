@@ -16,14 +16,22 @@ _ANY_TOKEN = rf"([^.>\x00-\x20\x7f]{_LETTER}*|>{_LETTER}+)"
 _LITERAL_TOKEN = rf"([^.*>\x00-\x20\x7f]{_LETTER}*|[*>]{_LETTER}+)"
 SUBJECT_PATTERN = rf"^({_ANY_TOKEN}[.])*{_LETTER}+$"
 LITERAL_PATTERN = rf"^({_LITERAL_TOKEN}[.])*{_LITERAL_TOKEN}$"
-SERVER_NAME_PATTERN = r"^[^.*>/\\\x00-\x20\x7f]+$"
+SEPARATORS = " \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""Unicode's separators, which RE2 calls \\pZ and Python has no name for."""
+SERVER_NAME_PATTERN = r"^[^.*>/\\\x00-\x20\x7f-\x9f\pZ]+$"
 MAX_SUBJECT_LENGTH = 1024
 MAX_NAME_LENGTH = 255
 
 
 def matching(pattern: str, sentence: str) -> Rule:
     """Make the rule for a field that holds what matches a pattern."""
-    return Rule(sentence, f"self.matches(r'{pattern}')", lambda text: re.fullmatch(pattern, text) is not None)
+    compiled = compile_re2(pattern)
+    return Rule(sentence, f"self.matches(r'{pattern}')", lambda text: compiled.fullmatch(text) is not None)
+
+
+def compile_re2(pattern: str) -> re.Pattern[str]:
+    """Return what a pattern of RE2's means in Python."""
+    return re.compile(pattern.replace(r"\pZ", SEPARATORS))
 
 
 def each_once(values: list[str]) -> list[str]:

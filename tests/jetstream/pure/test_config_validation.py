@@ -87,7 +87,7 @@ def test_a_name_has_no_white_space_no_characters_of_subjects_or_paths_and_at_mos
         with subtests.test(refused=name[:9]):
             assert name_fault(name)
             assert fields(STREAM, {"name": name})[:1] == ["name"]
-    for name in ("ORDERS", "a-b_c", "KV_x", "größe", "%", "$x", "x" * 255):
+    for name in ("ORDERS", "a-b_c", "KV_x", "größe", "\U00014647", "%", "$x", "x" * 255):
         with subtests.test(accepted=name[:9]):
             assert name_fault(name) == ""
 

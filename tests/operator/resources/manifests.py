@@ -12,6 +12,7 @@ from hypothesis import strategies as some
 
 from penstock_operator.constants import API_VERSION
 from penstock_operator.resources import Kind, definition
+from penstock_operator.resources.names import compile_re2
 
 Schema = dict[str, Any]
 JSON = Any
@@ -122,7 +123,7 @@ def _strings(schema: Schema) -> Values:
         return some.datetimes().map(lambda time: f"{time.replace(microsecond=0).isoformat()}Z")
     rules = [PATTERN_IN_RULE.match(rule["rule"]) for rule in schema.get("x-kubernetes-validations", ())]
     patterns = [schema["pattern"]] if "pattern" in schema else [rule[1] for rule in rules if rule]
-    texts = some.from_regex(patterns[0], fullmatch=True) if patterns else some.one_of(WORDS, LETTERS)
+    texts = some.from_regex(compile_re2(patterns[0]), fullmatch=True) if patterns else some.one_of(WORDS, LETTERS)
     return texts.filter(lambda text: schema.get("minLength", 0) <= len(text) <= schema["maxLength"])
 
 

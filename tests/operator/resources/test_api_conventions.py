@@ -10,7 +10,8 @@ import pytest
 
 from penstock_operator.constants import CATEGORY, VERSION
 from penstock_operator.resources import KINDS, Kind, definition
-from tests.testbed.kubernetes.access import Access
+from tests.testbed.kubernetes.access import Access, KubectlError
+from tests.testbed.waiting import eventually
 
 Schema = dict[str, Any]
 LIMITS = {"string": {"maxLength", "enum", "format"}, "array": {"maxItems"}}
@@ -174,6 +175,7 @@ def test_kubectl_explain_shows_the_description_and_the_version(
 ) -> None:
     for kind in KINDS:
         with subtests.test(kind.name):
-            said = penstock_plane.kubectl("explain", f"{kind.plural}.spec")
+            explain = functools.partial(penstock_plane.kubectl, "explain", f"{kind.plural}.spec")
+            said = eventually(explain, "the API server documents the kind", not_yet=(KubectlError,))
             assert f"VERSION:    {VERSION}" in said
             assert " ".join(str(kind.spec.__doc__).split()) in " ".join(said.split())
