@@ -31,7 +31,7 @@ CHECKS: dict[str, Sequence[str]] = {
     "generated files (crds --policies)": [f"{BIN}/penstock", "crds", "--check", *POLICIES],
     "generated file (penstock reference)": [f"{BIN}/penstock", "reference", "--check", "--into=docs/reference.md"],
     "generated table (the chart's values)": [sys.executable, "tools/values.py", "--check"],
-    "calm tests (tools/calm.py)": [sys.executable, "tools/calm.py"],
+    "fixed sleeps and short deadlines": [sys.executable, "tools/calm.py"],
     "time per test folder": [sys.executable, "tools/times.py", "--check"],
     "duplicates": [sys.executable, "tools/duplicates.py"],
 }

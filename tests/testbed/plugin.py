@@ -22,6 +22,12 @@ OWNER = pytest.StashKey[run.Owner]()
 LOG_STARTS = pytest.StashKey[dict[str, int]]()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one process more than there are processors: tests wait for servers much of their time."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if run.VARIABLE not in os.environ:
         config.stash[OWNER] = run.Owner()
