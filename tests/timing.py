@@ -102,20 +102,24 @@ class Progress:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._expect([item.nodeid for item in session.items])
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Print no letter for a test or a subtest that passed."""
-        if not report.passed or report.when != "call" or hasattr(report, "wasxfail"):
+        """Print no letters: what fails is named at once."""
+        if report.when != "call" or hasattr(report, "wasxfail") or report.skipped:
             return None
-        return ("subtests passed" if isinstance(report, pytest.SubtestReport) else "passed", "", "")
+        outcome = "subtests passed" if report.passed and isinstance(report, pytest.SubtestReport) else report.outcome
+        return outcome, "", "FAILED" if report.failed else ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not isinstance(report, pytest.SubtestReport):
+            self._say(f"FAILED {_plain(report.nodeid)}")
         if report.when != "teardown":
             return
         self._expected.pop(_plain(report.nodeid), None)
         now = time.monotonic()
         if now - self._spoke_at >= PROGRESS_SECONDS:
             self._spoke_at = now
-            self._say(now - self._began)
+            self._say(self._progress(now - self._began))
 
     def _expect(self, ids: Sequence[str]) -> None:
         """Expect of each test the mean of its folder."""
@@ -129,11 +133,13 @@ class Progress:
         share = self._kept.get(times.folder_of(file))
         return share["seconds"] / share["tests"] if share else UNKNOWN_TEST_SECONDS
 
-    def _say(self, seconds: float) -> None:
+    def _progress(self, seconds: float) -> str:
         left = sum(self._expected.values())
         done = self._tests - len(self._expected)
         ahead = seconds * left / max(self._whole - left, 1e-9)
-        line = f"{done:,} of {self._tests:,} tests, {_clock(seconds)} so far, about {_clock(ahead)} left"
+        return f"{done:,} of {self._tests:,} tests, {_clock(seconds)} so far, about {_clock(ahead)} left"
+
+    def _say(self, line: str) -> None:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
             terminal.ensure_newline()
