@@ -88,6 +88,8 @@ def test_operator_is_not_ready_when_it_may_list_and_not_watch(penstock_namespace
     grant(penstock_namespace, "lister", {**OUR_KINDS, **WORKER_KINDS}, "get", "list")
     with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
         operator.wait_ready()
+        refused = "connections?watch=true"  # it has listed all Connections by then
+        eventually(lambda: refused in operator.program.log.read_text(), "the watch of Connections is refused")
         penstock_namespace.client.create(CONNECTION)
         operator.wait_not_ready("but the watch has not shown it: is watching allowed?")
 
