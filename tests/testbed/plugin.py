@@ -5,6 +5,7 @@ failure: nothing passes because something real was missing.
 """
 
 import os
+import signal
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -29,6 +30,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell has its background jobs ignore it
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # and what tests start would inherit that
     if run.VARIABLE not in os.environ:
         config.stash[OWNER] = run.Owner()
 
