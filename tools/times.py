@@ -98,8 +98,9 @@ def _lines(times: Times) -> Iterator[str]:
     budgets = read_budgets()
     yield "\nFolders: tests, seconds, CPU seconds (budget)"
     for name, share in sorted(times.folders.items(), key=lambda item: -item[1].cpu):
-        over = "  over its budget" if share.cpu > budgets.get(name, 0) else ""
-        yield f"{share.tests:8} {share.seconds:8.1f} {share.cpu:8.1f} ({budgets.get(name, 0):g})  {name}{over}"
+        budget = budgets.get(name)
+        over = "  over its budget" if budget is not None and share.cpu > budget else ""
+        yield f"{share.tests:8} {share.seconds:8.1f} {share.cpu:8.1f} ({budget or '-'})  {name}{over}"
     yield "\nFixtures, in seconds"
     for name, seconds in times.fixtures.most_common(FIXTURES_SHOWN):
         yield f"{seconds:8.1f}  {name}"
