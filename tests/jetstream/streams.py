@@ -1,11 +1,11 @@
 """What a server might send, as hypothesis makes it up: frames, streams of them, and how a network tears them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from penstock_jetstream.core.wire import Block, Event, Message, Parser
+from penstock_jetstream.core.wire import Message
 
 SIDS = (b"1", b"2", b"17")
 
@@ -42,19 +42,3 @@ def torn(stream: bytes, cuts: Iterable[int]) -> Iterator[bytes]:
     """Cut a stream where the numbers say, as far as they are within it."""
     places = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
     return (stream[start:end] for start, end in pairwise(places))
-
-
-def parsed(pieces: Iterable[bytes], block_sids: Sequence[bytes] = ()) -> list[Event]:
-    """Return what a parser makes of the pieces; blocks are taken apart, as where they end depends on the pieces."""
-    parser = Parser()
-    parser.block_sids = set(block_sids)
-    return [event for piece in pieces for each in parser.feed(piece) for event in single(each)]
-
-
-def single(event: Event) -> Iterator[Event]:
-    if isinstance(event, Block):
-        rows = enumerate(zip(event.subjects, event.replies, event.payloads, strict=True))
-        for index, (subject, reply, payload) in rows:
-            yield event.sid, subject, reply, event.headers.get(index, b""), payload
-    else:
-        yield event

@@ -64,24 +64,6 @@ def test_encoded_headers_are_parsed_to_the_same(wanted: dict[str, list[str]]) ->
     assert headers.raw == block
 
 
-@given(st.binary(max_size=60))
-def test_any_bytes_are_headers_or_a_protocol_error(noise: bytes) -> None:
-    for block in (noise, b"NATS/1.0" + noise + b"\r\n\r\n", b"NATS/1.0\r\n" + noise + b"\r\n\r\n"):
-        try:
-            headers = Headers.parse(block)
-        except ProtocolError:
-            continue
-        assert encode({name: headers.all(name) for name in headers if _is_sendable(name)})
-
-
-def _is_sendable(name: str) -> bool:
-    try:
-        encode({name: ""})
-    except UsageError:
-        return False
-    return True
-
-
 def test_bytes_that_are_no_text_are_encoded_unchanged() -> None:
     headers = Headers.parse(b"NATS/1.0\r\nA: \xff\xfe\r\n\r\n")
     assert encode({"A": headers["A"]}) == headers.raw

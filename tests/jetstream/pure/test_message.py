@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from penstock_jetstream.client.message import Message
+from penstock_jetstream.core.sizes import header_bytes_without_pin, pin_id
 from penstock_jetstream.errors import LinkError, ProtocolError, RequestTimeoutError, UsageError
 
 TOKEN = b"$JS.ACK.ORDERS.etl.1.17.9.1700000000123456789.4"
@@ -49,50 +50,83 @@ def test_the_size_is_that_of_subject_reply_headers_and_payload() -> None:
         assert Message(RecordingLink(), b"m.1", reply, header, bytes(50)).size_bytes == 92 + len(header)
 
 
+PIN_ID = "iuJwuuJHSx5AbrWWzYpQKl"
+
+
+@pytest.mark.requirement("C-36", "G-08")
+def test_the_pin_is_the_last_line_of_the_headers_and_is_not_counted(subtests: pytest.Subtests) -> None:
+    """Naive: the first line, which a publisher that copies a message with its headers would publish again."""
+    pin = f"Nats-Pin-Id: {PIN_ID}\r\n".encode()
+    own = b"NATS/1.0\r\nA: b\r\n"
+    copied = b"NATS/1.0\r\nNats-Pin-Id: OfAnotherConsumer\r\n"
+    cases = {
+        own + pin + b"\r\n": (PIN_ID, 18),
+        b"NATS/1.0\r\n" + pin + b"\r\n": (PIN_ID, 0),  # the block is only for the pin
+        own + b"\r\n": ("", 18),
+        b"": ("", 0),
+        copied + pin + b"\r\n": (PIN_ID, len(copied) + 2),
+        copied + b"A: b\r\n\r\n": ("", len(copied) + 8),
+        b"NATS/1.0\r\nNats-Pin-Id: \xff\r\n\r\n": ("", 28),
+    }
+    for block, (pin_of_block, header_bytes) in cases.items():
+        with subtests.test(repr(block)):
+            assert (pin_id(block), header_bytes_without_pin(block)) == (pin_of_block, header_bytes)
+
+
 ANSWERS: dict[bytes, Callable[[Message], None]] = {
     b"+ACK": Message.ack,
     b"-NAK": Message.nak,
-    b'-NAK {"delay": 250000000}': lambda it: it.nak(0.25),
+    b'-NAK {"delay": 0}': lambda it: it.nak(0),
+    b'-NAK {"delay": 1500000000}': lambda it: it.nak(1.5),
     b"+TERM": Message.term,
-    b"+TERM rotten": lambda it: it.term("rotten"),
+    "+TERM no such région".encode(): lambda it: it.term("no such région"),
     b"+WPI": Message.in_progress,
 }
 
 
 @pytest.mark.requirement("S-18", "S-20")
-def test_an_answer_is_published_to_the_reply_subject(subtests: pytest.Subtests) -> None:
+def test_an_answer_is_published_to_the_reply_subject_and_an_impossible_delay_is_refused(
+    subtests: pytest.Subtests,
+) -> None:
     for payload, answer in ANSWERS.items():
         with subtests.test(repr(payload)):
             link = RecordingLink()
             answer(message(link))
             assert link.sent == [b"PUB %b %d\r\n%b\r\n" % (TOKEN, len(payload), payload)]
+    for delay in (-1, float("nan"), float("inf")):
+        with subtests.test(delay=delay), pytest.raises(UsageError, match="cannot be delayed"):
+            message(RecordingLink()).nak(delay)
 
 
-@pytest.mark.requirement("S-21", "S-22")
-async def test_a_settled_message_and_one_without_acks_send_nothing_more() -> None:
-    link = RecordingLink()
-    it = message(link)
-    it.in_progress()
-    it.ack()
-    for each in (it, message(link, is_settled=True)):
-        for again in (each.ack, each.nak, each.term, each.in_progress):
-            again()
-        each.nak(1)
-        assert not await each.double_ack()
-    assert len(link.sent) == 2
+@pytest.mark.requirement("S-20", "S-21", "S-22")
+async def test_after_progress_and_one_final_answer_or_without_acks_nothing_more_is_sent() -> None:
+    for final in (Message.ack, Message.nak, Message.term):
+        link = RecordingLink()
+        it = message(link)
+        it.in_progress()
+        it.in_progress()
+        final(it)
+        for each in (it, message(link, is_settled=True)):
+            for again in (each.ack, each.nak, each.term, each.in_progress):
+                again()
+            each.nak(1)
+            assert not await each.double_ack()
+        assert len(link.sent) == 3
 
 
 @pytest.mark.requirement("S-21", "S-23")
-async def test_an_ack_that_failed_and_a_double_ack_without_an_answer_may_be_repeated() -> None:
+async def test_an_answer_that_failed_and_a_double_ack_without_an_answer_may_be_repeated() -> None:
+    for answer in (Message.ack, Message.nak, Message.term):
+        link = RecordingLink()
+        it = message(link)
+        link.trouble = LinkError("There is no link.")
+        with pytest.raises(LinkError):
+            answer(it)
+        assert not it.is_settled
+        link.trouble = None
+        answer(it)
+        assert len(link.sent) == 1
     link = RecordingLink()
-    it = message(link)
-    link.trouble = LinkError("There is no link.")
-    with pytest.raises(LinkError):
-        it.ack()
-    assert not it.is_settled
-    link.trouble = None
-    it.ack()
-    assert len(link.sent) == 1
     it = message(link)
     link.trouble = RequestTimeoutError("No answer came.")
     with pytest.raises(RequestTimeoutError):

@@ -1,16 +1,16 @@
 """Frames of NATS: what the parser makes of whole, torn and damaged streams, and what is published."""
 
 import time
-from collections.abc import Iterable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock_jetstream.core import wire
-from penstock_jetstream.core.wire import Event, Info, Message, Ok, Ping, Pong, Refusal
+from penstock_jetstream.core.wire import Info, Message, Ok, Ping, Pong, Refusal
 from penstock_jetstream.errors import ProtocolError
-from tests.jetstream.streams import SIDS, frame, messages, parsed, payloads, streams, subjects, torn
+from tests.jetstream.fuzz.targets import outcome, parsed
+from tests.jetstream.streams import SIDS, frame, messages, payloads, streams, subjects, torn
 
 cuts = st.lists(st.integers(min_value=0), max_size=6)
 blocks = st.sets(st.sampled_from(SIDS)).map(sorted)
@@ -51,38 +51,21 @@ def test_messages_are_read_as_they_were_sent(sent: list[Message], block_sids: li
 
 
 @given(streams, cuts, blocks)
-def test_it_makes_no_difference_where_a_stream_is_torn(
+def test_a_stream_gives_the_same_events_wherever_it_is_torn(
     stream: bytes, where: list[int], block_sids: list[bytes]
 ) -> None:
-    assert parsed(torn(stream, where), block_sids) == parsed([stream])
-
-
-@given(streams)
-def test_a_stream_may_arrive_byte_by_byte(stream: bytes) -> None:
-    assert parsed(stream[index : index + 1] for index in range(len(stream))) == parsed([stream])
+    whole = parsed([stream])
+    assert parsed(torn(stream, where), block_sids) == whole
+    assert parsed(stream[index : index + 1] for index in range(len(stream))) == whole
 
 
 @given(streams, st.integers(min_value=0), st.binary(min_size=1, max_size=8), cuts)
-def test_a_damaged_stream_gives_the_same_events_or_error_however_it_is_torn(
+def test_a_damaged_stream_gives_the_same_events_or_error_wherever_it_is_torn(
     stream: bytes, where: int, damage: bytes, pieces: list[int]
 ) -> None:
     place = where % (len(stream) + 1)
     damaged = stream[:place] + damage + stream[place + len(damage) :]
-    whole, in_pieces = outcome([damaged]), outcome(torn(damaged, pieces))
-    assert whole == in_pieces
-
-
-@given(st.binary(max_size=200), blocks)
-def test_any_bytes_give_events_or_a_protocol_error(noise: bytes, block_sids: list[bytes]) -> None:
-    outcome([noise], block_sids)
-
-
-def outcome(pieces: Iterable[bytes], block_sids: Sequence[bytes] = ()) -> list[Event] | None:
-    """Return the events, or None for an error: how much comes before that may depend on the pieces."""
-    try:
-        return parsed(pieces, block_sids)
-    except ProtocolError:
-        return None
+    assert outcome([damaged]) == outcome(torn(damaged, pieces))
 
 
 @pytest.mark.interpreter
