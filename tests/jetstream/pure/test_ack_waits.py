@@ -42,14 +42,11 @@ def test_waiting_messages_are_renewed_three_times_in_an_ack_wait_and_not_before_
     assert it.asked(40) == 0
 
 
-def test_nothing_is_renewed_for_a_user_who_has_not_asked_for_a_whole_ack_wait() -> None:
+def test_nothing_is_renewed_for_a_user_who_has_not_asked_for_a_whole_ack_wait_until_they_ask_again() -> None:
     """a····r····r····|····|····|····?  : the user hangs since 0 s; renewed until 20 s, all has run out at 50 s"""
     it = waits((5, 0))
     assert [it.renew(now) for now in (10, 20, 30, 40)] == [5, 5, 0, 0]
     assert it.asked(50) == 5
-
-
-def test_the_rest_is_renewed_for_a_user_who_asks_again() -> None:
     it = waits((5, 0), (2, 35))
     assert it.asked(40) == 5
     assert it.renew(40) == 2

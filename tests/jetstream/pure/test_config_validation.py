@@ -26,13 +26,6 @@ def fields(table: Table, config: dict[str, object]) -> list[str]:
     return [problem.field for problem in validate(table, config)]
 
 
-def warned(table: Table, config: dict[str, object], facts: Facts | None = None) -> list[str]:
-    """Return the fields with warnings; there may be no errors."""
-    problems = validate(table, config, facts or Facts())
-    assert {problem.severity for problem in problems} <= {Severity.WARNING}, problems
-    return [problem.field for problem in problems]
-
-
 def test_a_small_configuration_is_enough_and_null_is_as_good_as_absent() -> None:
     assert validate(STREAM, {"name": "ORDERS"}) == []
     assert validate(STREAM, {"name": "ORDERS", "max_age": None, "mirror": None, "subjects": None}) == []
@@ -110,17 +103,38 @@ def test_an_omitted_ack_policy_is_judged_as_explicit_which_is_sent() -> None:
 
 
 @pytest.mark.requirement("V-02")
-def test_backoff_is_at_most_as_long_as_max_deliver_and_overrides_ack_wait_with_a_warning() -> None:
+def test_backoff_is_at_most_as_long_as_max_deliver() -> None:
     backoff = [SECOND, 2 * SECOND]
     assert errors(CONSUMER, {**EXPLICIT, "backoff": backoff, "max_deliver": 1}) != []
     for enough in (2, 3, -1):
         assert errors(CONSUMER, {**EXPLICIT, "backoff": backoff, "max_deliver": enough}) == []
-    assert warned(CONSUMER, {**EXPLICIT, "backoff": [SECOND], "ack_wait": 30 * SECOND}) == ["ack_wait"]
-    assert warned(CONSUMER, {**EXPLICIT, "backoff": [SECOND], "ack_wait": SECOND}) == []
 
 
-def test_a_name_without_a_durable_name_is_warned_of() -> None:
-    assert warned(CONSUMER, {"name": "etl", "ack_policy": "explicit"}) == ["name"]
+@pytest.mark.requirement("V-02", "X-05")
+def test_what_is_possible_but_seldom_meant_is_a_warning(subtests: pytest.Subtests) -> None:
+    orders = Facts(stream={"name": "ORDERS", "subjects": ["orders.>"]})
+    cases: list[tuple[Table, dict[str, object], Facts, list[str]]] = [
+        (CONSUMER, {**EXPLICIT, "backoff": [SECOND], "ack_wait": 30 * SECOND}, Facts(), ["ack_wait"]),
+        (CONSUMER, {**EXPLICIT, "backoff": [SECOND], "ack_wait": SECOND}, Facts(), []),
+        (CONSUMER, {"name": "etl", "ack_policy": "explicit"}, Facts(), ["name"]),
+        (CONSUMER, {**EXPLICIT, "filter_subject": "order.eu"}, orders, ["filter_subject"]),
+        (CONSUMER, {**EXPLICIT, "filter_subject": "*.eu"}, orders, []),
+        (STREAM, {"name": "ORDERS", "num_replicas": 2}, Facts(), ["num_replicas"]),
+        (STREAM, {"name": "ORDERS", "storage": "memory"}, Facts(), ["storage"]),
+    ]
+    for table, config, facts, fields_warned_of in cases:
+        with subtests.test(str(config)):
+            problems = validate(table, config, facts)
+            assert {problem.severity for problem in problems} <= {Severity.WARNING}, problems
+            assert [problem.field for problem in problems] == fields_warned_of
+
+
+def test_replicas_limits_and_consumers_that_only_servers_create_are_refused_where_they_are_impossible() -> None:
+    assert errors(STREAM, {"name": "ORDERS", "num_replicas": 3}, Facts(clustered=True)) == []
+    assert errors(STREAM, {"name": "ORDERS", "num_replicas": 3}, Facts(clustered=False)) != []
+    assert errors(STREAM, {"name": "ORDERS"}, Facts(max_bytes_required=True)) != []
+    assert errors(CONSUMER, {**EXPLICIT, "sourcing": False}) == []
+    assert fields(CONSUMER, {**EXPLICIT, "direct": True}) == ["direct"]
 
 
 @pytest.mark.requirement("G-01", "G-02", "G-03", "G-04")
@@ -145,27 +159,12 @@ def test_a_consumer_with_priorities_pulls_for_one_group_and_acknowledges_each_me
             assert field in fields(CONSUMER, {**good, **change})
 
 
-@pytest.mark.requirement("X-05")
-def test_a_filter_outside_of_the_stream_is_warned_of() -> None:
-    facts = Facts(stream={"name": "ORDERS", "subjects": ["orders.>"]})
-    assert warned(CONSUMER, {**EXPLICIT, "filter_subject": "order.eu"}, facts) == ["filter_subject"]
-    assert warned(CONSUMER, {**EXPLICIT, "filter_subject": "*.eu"}, facts) == []
-
-
 @pytest.mark.requirement("X-15")
 def test_the_ack_policy_of_sources_has_its_own_flow_control_and_heartbeat() -> None:
     sourcing = {"durable_name": "hub", "deliver_subject": "to.hub", "ack_policy": "flow_control"}
     assert validate(CONSUMER, sourcing) == []
     assert validate(CONSUMER, {**sourcing, "flow_control": True, "idle_heartbeat": SECOND}) == []
     assert fields(CONSUMER, {**sourcing, "idle_heartbeat": 2 * SECOND}) == ["idle_heartbeat"]
-
-
-def test_replicas_storage_and_limits_are_judged_by_where_the_stream_is() -> None:
-    assert errors(STREAM, {"name": "ORDERS", "num_replicas": 3}, Facts(clustered=True)) == []
-    assert errors(STREAM, {"name": "ORDERS", "num_replicas": 3}, Facts(clustered=False)) != []
-    assert warned(STREAM, {"name": "ORDERS", "num_replicas": 2}) == ["num_replicas"]
-    assert warned(STREAM, {"name": "ORDERS", "storage": "memory"}) == ["storage"]
-    assert errors(STREAM, {"name": "ORDERS"}, Facts(max_bytes_required=True)) != []
 
 
 @pytest.mark.requirement("X-06")
@@ -183,8 +182,3 @@ def test_a_transform_may_use_the_wildcards_of_its_source(subtests: pytest.Subtes
             transform = {"src": source, "dest": destination}
             orders = {"name": "ORDERS", "subjects": ["orders.>"]}
             assert errors(STREAM, {**orders, "subject_transform": transform}) == []
-
-
-def test_consumers_that_only_servers_create_are_refused() -> None:
-    assert errors(CONSUMER, {**EXPLICIT, "sourcing": False}) == []
-    assert fields(CONSUMER, {**EXPLICIT, "direct": True}) == ["direct"]

@@ -56,22 +56,12 @@ def test_an_error_says_what_is_wrong_with_a_file_without_its_secrets(subtests: p
             parse_seed(text, SOURCE)
 
 
-@given(st.integers(0, len(USER.seed) - 1), st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"))
-def test_a_changed_letter_of_a_seed_is_noticed(place: int, letter: str) -> None:
-    changed = USER.seed[:place] + letter + USER.seed[place + 1 :]
-    if changed == USER.seed:
-        assert parse_seed(changed, SOURCE) == USER.seed
-    else:
-        with pytest.raises(AuthenticationError):
-            parse_seed(changed, SOURCE)
-
-
-def test_a_last_letter_that_decodes_to_the_same_bytes_is_noticed_too() -> None:
-    """Its lowest two bits belong to no byte, so that four letters would stand for one seed."""
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-    changed = USER.seed[:-1] + letters[letters.index(USER.seed[-1]) ^ 1]
-    with pytest.raises(AuthenticationError):
-        parse_seed(changed, SOURCE)
+def test_a_changed_letter_of_a_seed_is_noticed() -> None:
+    """Also of the last, whose lowest two bits belong to no byte, so that four letters would stand for one seed."""
+    for place, letter in enumerate(USER.seed):
+        for other in set("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") - {letter}:
+            with pytest.raises(AuthenticationError):
+                parse_seed(USER.seed[:place] + other + USER.seed[place + 1 :], SOURCE)
 
 
 @given(st.text())

@@ -21,8 +21,10 @@ def answer(err_code: int, code: int = 400, description: str = "because") -> ApiE
     return api_error(error, operation="updated", object="stream ORDERS")
 
 
-def test_every_code_of_the_newest_server_is_known() -> None:
+def test_every_code_of_the_newest_server_is_known_and_those_that_the_requirements_name_have_advice() -> None:
     assert {*ErrorCode} == {*range(10002, 10229)}
+    assert {*ADVICE} >= NAMED_IN_THE_REQUIREMENTS
+    assert [code.name for code, advice in ADVICE.items() if not re.fullmatch(r"[A-Za-z_].*\.", advice)] == []
 
 
 def test_an_error_says_what_happened_why_and_what_to_do() -> None:
@@ -50,19 +52,11 @@ def test_only_the_error_code_decides_the_kind_and_type_of_an_error(subtests: pyt
                 for misleading in (400, 404, 500, 503):
                     error = answer(err_code, misleading)
                     assert (error.kind, type(error)) == (kind, caught_as)
-
-
-def test_no_code_has_two_kinds_and_every_kind_has_codes() -> None:
     assert not RETRYABLE & MISSING | MISSING & CONFLICT | CONFLICT & RETRYABLE
     assert {kind_of(code) for code in ErrorCode} == {*Kind}
 
 
-def test_every_code_that_the_requirements_name_has_advice_in_sentences() -> None:
-    assert {*ADVICE} >= NAMED_IN_THE_REQUIREMENTS
-    assert [code.name for code, advice in ADVICE.items() if not re.fullmatch(r"[A-Za-z_].*\.", advice)] == []
-
-
-def test_a_malformed_error_is_still_an_error(subtests: pytest.Subtests) -> None:
+def test_a_malformed_error_is_still_an_error_and_a_very_long_one_is_cut(subtests: pytest.Subtests) -> None:
     cases: list[object] = [
         None,
         "broken",
@@ -78,12 +72,9 @@ def test_a_malformed_error_is_still_an_error(subtests: pytest.Subtests) -> None:
             error = api_error(malformed, operation="created", object="consumer etl of stream ORDERS")
             assert str(error).startswith("Consumer etl of stream ORDERS could not be created")
             assert error.kind is Kind.PERMANENT
-
-
-def test_a_very_long_description_is_cut() -> None:
-    error = answer(10025, description="x" * 1_000_000)
-    assert len(str(error)) < 1_000
-    assert len(error.description) == 1_000_000
+    long = answer(10025, description="x" * 1_000_000)
+    assert len(str(long)) < 1_000
+    assert len(long.description) == 1_000_000
 
 
 def test_an_error_of_a_consumption_names_the_consumer_and_has_advice(subtests: pytest.Subtests) -> None:

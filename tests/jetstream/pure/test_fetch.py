@@ -4,27 +4,21 @@ from typing import Any
 
 import pytest
 
+from penstock_jetstream import errors
 from penstock_jetstream.core.actions import End, Pinned, Resubscribe, Unpinned, UnsubscribeAfter
 from penstock_jetstream.core.fetch import Fetch
 from penstock_jetstream.core.options import Wait
-from penstock_jetstream.errors import (
-    BadRequestError,
-    ConsumerDeletedError,
-    HeartbeatMissedError,
-    MessageTooLargeError,
-    NoLeaderOrMissingError,
-    PullUnansweredError,
-    PullWithoutLinkError,
-    PushBasedError,
-    RequestLostError,
-    RequestRefusedError,
-    UnknownStatusError,
-)
 from tests.jetstream.pure.driving import SIZE, end_error, fetch, only, pulls, reported, status, wake_at
 
 
 def ended_with(machine: Fetch, text: str) -> Exception | None:
     return end_error(machine.status(status(text, request=1, messages=5 - machine.messages, size_bytes=0), 1))
+
+
+def started(machine: Fetch) -> Fetch:
+    """Let a fetch make its first request at 0 s."""
+    machine.start(0)
+    return machine
 
 
 def fetch_first(**options: Any) -> Fetch:  # noqa: ANN401 - the fields of FetchOptions
@@ -42,10 +36,9 @@ def test_requests_nothing_before_the_start_and_then_once_with_an_expiry() -> Non
     assert pulls(machine.start(0)) == [{"batch": 5, "expires": 10_000_000_000}]
 
 
-@pytest.mark.requirement("C-10", "C-11")
-def test_ends_when_the_batch_or_the_bytes_are_complete() -> None:
-    machine = fetch(max_messages=5)
-    machine.start(0)
+@pytest.mark.requirement("C-10", "C-11", "P-13")
+def test_ends_once_when_the_batch_or_the_bytes_are_complete_or_it_is_stopped() -> None:
+    machine = started(fetch(max_messages=5))
     assert machine.arrived(4, 4 * SIZE, 1) == []
     assert machine.arrived(1, SIZE, 2) == [End()]
     assert machine.arrived(1, SIZE, 2) == []
@@ -53,50 +46,49 @@ def test_ends_when_the_batch_or_the_bytes_are_complete() -> None:
     assert [(pull["batch"], pull["max_bytes"]) for pull in pulls(machine.start(0))] == [(1_000_000, 1000)]
     assert machine.arrived(9, 900, 1) == []
     assert machine.arrived(1, 100, 1) == [End()]
+    machine = started(fetch(max_messages=5))
+    assert machine.stop(1) == [End()]
+    assert machine.stop(1) == []
 
 
 @pytest.mark.requirement("C-10", "C-43", "P-12", "P-14", "S-32", "S-33")
 def test_a_status_ends_it_without_an_error_if_there_is_no_more_and_with_one_if_something_is_wrong(
     subtests: pytest.Subtests,
 ) -> None:
-    errors: dict[str, type[Exception] | None] = {
+    outcomes: dict[str, type[Exception] | None] = {
         "404 No Messages": None,
         "408 Request Timeout": None,
         "408 Interest Expired": None,
         "408 Requests Pending": None,
         "409 Batch Completed": None,
-        "400 Bad Request - heartbeat value too large": BadRequestError,
-        "409 Message Size Exceeds MaxBytes": MessageTooLargeError,
-        "409 Exceeded MaxRequestBatch of 2": RequestRefusedError,
-        "409 Exceeded MaxWaiting": RequestRefusedError,
-        "409 Consumer Deleted": ConsumerDeletedError,
-        "409 Consumer is push based": PushBasedError,
-        "409 Leadership Change": RequestLostError,
-        "409 Server Shutdown": RequestLostError,
-        "503 ": NoLeaderOrMissingError,
-        "418 I'm a teapot": UnknownStatusError,
+        "400 Bad Request - heartbeat value too large": errors.BadRequestError,
+        "409 Message Size Exceeds MaxBytes": errors.MessageTooLargeError,
+        "409 Exceeded MaxRequestBatch of 2": errors.RequestRefusedError,
+        "409 Exceeded MaxWaiting": errors.RequestRefusedError,
+        "409 Consumer Deleted": errors.ConsumerDeletedError,
+        "409 Consumer is push based": errors.PushBasedError,
+        "409 Leadership Change": errors.RequestLostError,
+        "409 Server Shutdown": errors.RequestLostError,
+        "503 ": errors.NoLeaderOrMissingError,
+        "418 I'm a teapot": errors.UnknownStatusError,
     }
-    for text, error in errors.items():
+    for text, error in outcomes.items():
         with subtests.test(text):
-            machine = fetch(max_messages=5, max_bytes=1000 if error else None)
-            machine.start(0)
+            machine = started(fetch(max_messages=5, max_bytes=1000 if error else None))
             assert isinstance(ended_with(machine, text), error or type(None))
             if error is None:
-                machine = fetch(max_messages=5)
-                machine.start(0)
+                machine = started(fetch(max_messages=5))
                 machine.arrived(3, 3 * SIZE, 1)
                 assert ended_with(machine, text) is None
 
 
 @pytest.mark.requirement("C-02", "P-12")
 def test_an_error_after_some_messages_is_reported_and_ends_it_without_one() -> None:
-    machine = fetch(max_messages=5, expires_seconds=10)
-    machine.start(0)
+    machine = started(fetch(max_messages=5, expires_seconds=10))
     machine.arrived(3, 3 * SIZE, 1)
     actions = machine.status(status("409 Consumer Deleted", request=1), 2)
     assert (reported(actions), only(End, actions)) == (["ConsumerDeletedError"], [End()])
-    machine = fetch(max_messages=5, expires_seconds=10)
-    machine.start(0)
+    machine = started(fetch(max_messages=5, expires_seconds=10))
     machine.arrived(3, 3 * SIZE, 1)
     actions = machine.tick(11)
     assert (reported(actions), only(End, actions)) == (["PullUnansweredError"], [End()])
@@ -110,42 +102,31 @@ def test_a_heartbeat_ends_nothing_and_two_missed_ones_end_it() -> None:
     assert wake_at(actions) == 10
     assert machine.status(status("100 Idle Heartbeat", request=1), 5) == []
     assert wake_at(machine.tick(10)) == 15
-    assert isinstance(end_error(machine.tick(15)), HeartbeatMissedError)
+    assert isinstance(end_error(machine.tick(15)), errors.HeartbeatMissedError)
 
 
 @pytest.mark.requirement("C-02")
 def test_the_client_waits_a_little_longer_than_the_server_and_listens_when_it_wakes_late() -> None:
     machine = fetch(max_messages=5, expires_seconds=10)
     assert wake_at(machine.start(0)) == 11
-    assert isinstance(end_error(machine.tick(11)), PullUnansweredError)
-    machine = fetch(max_messages=5, expires_seconds=10)
-    machine.start(0)
+    assert isinstance(end_error(machine.tick(11)), errors.PullUnansweredError)
+    machine = started(fetch(max_messages=5, expires_seconds=10))
     actions = machine.tick(3600)
     assert (only(End, actions), wake_at(actions)) == ([], 3601)
-
-
-@pytest.mark.requirement("P-13")
-def test_stop_ends_it_once() -> None:
-    machine = fetch(max_messages=5)
-    machine.start(0)
-    assert machine.stop(1) == [End()]
-    assert machine.stop(1) == []
 
 
 @pytest.mark.requirement("C-10")
 def test_a_status_that_arrives_before_its_last_messages_does_not_cut_them_off() -> None:
     """In a cluster messages wait for a quorum, and `409 Batch Completed` does not."""
-    machine = fetch(max_messages=5, max_bytes=1000)
-    machine.start(0)
+    machine = started(fetch(max_messages=5, max_bytes=1000))
     machine.arrived(3, 3 * SIZE, 1)
     (wake,) = machine.status(status("409 Batch Completed", request=1, messages=0, size_bytes=500), 1)
     assert wake_at([wake]) == 2
     assert machine.arrived(1, SIZE, 1.1) == []
     assert machine.arrived(1, SIZE, 1.1) == [End()]
-    machine = fetch(max_messages=5)
-    machine.start(0)
+    machine = started(fetch(max_messages=5))
     machine.status(status("409 Server Shutdown", request=1, messages=4), 1)
-    assert isinstance(end_error(machine.tick(2)), RequestLostError), "messages that never arrive are not awaited"
+    assert isinstance(end_error(machine.tick(2)), errors.RequestLostError), "messages that never arrive are not awaited"
 
 
 # ADR-13
@@ -164,22 +145,19 @@ def test_requests_first_what_is_there_and_only_then_waits() -> None:
 
 @pytest.mark.requirement("P-04", "P-09", "P-12")
 def test_messages_that_are_there_or_the_first_that_arrives_are_enough() -> None:
-    machine = fetch_first()
-    machine.start(0)
+    machine = started(fetch_first())
     (second,) = pulls(machine.status(status("404 No Messages", request=1), 0))
     assert second == {"batch": 10, "expires": 4_900_000_000, "no_wait": True}
     machine.arrived(2, 2 * SIZE, 3)
     assert machine.status(status("404 No Messages", request=2), 3) == [End()]
-    machine = fetch_first()
-    machine.start(0)
+    machine = started(fetch_first())
     machine.arrived(3, 3 * SIZE, 0)
     assert machine.status(status("404 No Messages", request=1), 0) == [End()]
 
 
 @pytest.mark.requirement("P-09", "P-11")
 def test_queues_up_if_what_is_there_was_promised_to_others() -> None:
-    machine = fetch_first()
-    machine.start(0)
+    machine = started(fetch_first())
     machine.status(status("408 Requests Pending", request=1), 0)
     actions = machine.status(status("408 Requests Pending", request=2), 0)
     assert pulls(actions) == [{"batch": 10, "expires": 4_900_000_000}]
@@ -210,35 +188,27 @@ def test_a_fetch_that_does_not_wait_asks_once_and_is_answered_or_lost() -> None:
     assert pulls(machine.start(0)) == [{"batch": 10, "no_wait": True}]
     assert machine.status(status("404 No Messages", request=1), 0.1) == [End()]
     machine = fetch(max_messages=10, wait=Wait.NOTHING, expires_seconds=1)
-    assert isinstance(end_error(machine.tick(wake_at(machine.start(0)))), PullUnansweredError)
+    assert isinstance(end_error(machine.tick(wake_at(machine.start(0)))), errors.PullUnansweredError)
 
 
 # The link
 
 
-def test_a_lost_link_ends_it_with_the_messages_that_arrived() -> None:
-    machine = fetch(max_messages=5)
-    machine.start(0)
+@pytest.mark.requirement("C-53")
+def test_a_lost_link_ends_a_fetch_that_has_messages_and_is_waited_for_without_any() -> None:
+    machine = started(fetch(max_messages=5))
     machine.arrived(2, 2 * SIZE, 1)
     assert machine.disconnected(2) == [End()]
-
-
-@pytest.mark.requirement("C-53")
-def test_without_messages_it_waits_for_the_link_and_requests_for_the_time_that_is_left() -> None:
-    machine = fetch(max_messages=5, expires_seconds=10)
-    machine.start(0)
+    machine = started(fetch(max_messages=5, expires_seconds=10))
     assert machine.disconnected(2) == [Resubscribe(0)]
-    assert pulls(machine.reconnected(4)) == [{"batch": 5, "expires": 6_000_000_000}]
+    assert pulls(machine.reconnected(4)) == [{"batch": 5, "expires": 6_000_000_000}], "for the time that is left"
     assert machine.status(status("408 Request Timeout", request=1), 5) == [], "of the request that the link took"
     assert machine.status(status("408 Request Timeout", request=2), 10) == [End()]
-
-
-def test_a_link_that_returns_too_late_finds_it_ended() -> None:
     machine = fetch(max_messages=5, expires_seconds=10)
     machine.start(0, connected=False)
-    assert machine.reconnected(10) == [End()]
-    other = fetch(max_messages=5, expires_seconds=10)
-    assert isinstance(end_error(other.tick(wake_at(other.start(0, connected=False)))), PullWithoutLinkError)
+    assert machine.reconnected(10) == [End()], "the link was back too late"
+    machine = fetch(max_messages=5, expires_seconds=10)
+    assert isinstance(end_error(machine.tick(wake_at(machine.start(0, connected=False)))), errors.PullWithoutLinkError)
 
 
 # Groups
@@ -256,8 +226,7 @@ def test_a_pin_that_a_fetch_learns_is_for_the_next() -> None:
 def test_a_refused_pin_is_forgotten_and_the_rest_is_requested_without_it(subtests: pytest.Subtests) -> None:
     for text in ("423 Nats-Wrong-Pin-Id", "423 Nats-Pin-Id mismatch"):
         with subtests.test(text):
-            machine = fetch(max_messages=5, group="jobs", expires_seconds=10, pin_id="abc")
-            machine.start(0)
+            machine = started(fetch(max_messages=5, group="jobs", expires_seconds=10, pin_id="abc"))
             machine.arrived(2, 2 * SIZE, 1)
             unpinned, *actions = machine.status(status(text, request=1), 4)
             assert unpinned == Unpinned()
@@ -265,8 +234,7 @@ def test_a_refused_pin_is_forgotten_and_the_rest_is_requested_without_it(subtest
             (end,) = machine.status(status(text, request=2), 5)[-1:]
             assert isinstance(end, End), "a server that refuses a request without a pin is not asked forever"
     with subtests.test("a header that looked like a pin"):
-        machine = fetch(max_messages=5, group="jobs", expires_seconds=10, pin_id="written")
-        machine.start(0)
+        machine = started(fetch(max_messages=5, group="jobs", expires_seconds=10, pin_id="written"))
         no_pins = status("400 Bad Request - Not a Pinned Client Priority consumer", request=1)
         unpinned, *actions = machine.status(no_pins, 4)
         assert unpinned == Unpinned()

@@ -23,12 +23,15 @@ from penstock_jetstream.core.stored_message import StoredMessage
 from penstock_jetstream.errors import UsageError
 
 
-def test_a_bucket_is_a_stream_that_keeps_the_last_of_each_subject() -> None:
+def test_a_bucket_is_a_stream_that_keeps_the_last_of_each_subject_and_an_entry_is_a_message() -> None:
     config = stream_config("ledger", {})
     assert (config["name"], config["subjects"]) == ("KV_ledger", ["$KV.ledger.>"])
     assert (config["max_msgs_per_subject"], config["discard"], config["allow_rollup_hdrs"]) == (1, "new", True)
     assert (config["deny_delete"], config["allow_direct"], config["allow_msg_ttl"]) == (True, True, True)
     assert (bucket_of("KV_ledger"), bucket_of("ORDERS")) == ("ledger", None)
+    entry = entry_of("b", "$KV.b.", StoredMessage("KV_b", "$KV.b.a.c", 7, 10**9, Headers(), b"v"))
+    assert (entry.key, entry.value, entry.revision, entry.is_value) == ("a.c", b"v", 7, True)
+    assert entry.created == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
 
 
 def test_the_window_for_duplicates_is_never_longer_than_values_live() -> None:
@@ -76,12 +79,6 @@ def test_headers_tell_deletions_and_purges_from_values(subtests: pytest.Subtests
     for headers, operation in cases:
         with subtests.test(str(headers)):
             assert operation_of(Headers(encode(headers))) == operation
-
-
-def test_an_entry_is_a_message_of_the_bucket() -> None:
-    entry = entry_of("b", "$KV.b.", StoredMessage("KV_b", "$KV.b.a.c", 7, 10**9, Headers(), b"v"))
-    assert (entry.key, entry.value, entry.revision, entry.is_value) == ("a.c", b"v", 7, True)
-    assert entry.created == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
 
 
 def test_a_watch_starts_where_its_options_say_unless_they_contradict_each_other(subtests: pytest.Subtests) -> None:

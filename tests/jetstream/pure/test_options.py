@@ -1,22 +1,21 @@
-"""Options of consume and fetch: defaults, and what is refused at once."""
+"""Options of consume and fetch: defaults, what is refused at once, and the pull requests that they become."""
 
+import json
 from typing import Any
 
 import pytest
 
 from penstock_jetstream.core.options import ConsumeOptions, FetchOptions, Wait
+from penstock_jetstream.core.pulls import PullRequest, next_subject, reply_to, request_number
 from penstock_jetstream.errors import UsageError
 
 
 @pytest.mark.requirement("C-21", "C-23", "C-24", "C-25", "C-26")
 def test_the_defaults_are_those_of_the_adr() -> None:
+    """The heartbeat is half of the expiry within bounds, and the threshold half of the maximum rounded up."""
     options = ConsumeOptions()
     assert (options.maximum, options.by_bytes, options.threshold) == (500, False, 250)
     assert (options.expires_seconds, options.heartbeat_seconds) == (30, 15)
-
-
-@pytest.mark.requirement("C-24", "C-26")
-def test_the_heartbeat_is_half_of_expires_within_bounds_and_the_threshold_half_rounded_up() -> None:
     for expires_seconds, heartbeat_seconds in ((1, 0.5), (10, 5), (30, 15), (60, 30), (600, 30)):
         assert ConsumeOptions(expires_seconds=expires_seconds).heartbeat_seconds == heartbeat_seconds
     for maximum, threshold in ((1, 1), (2, 1), (3, 2), (5, 3), (500, 250)):
@@ -98,3 +97,41 @@ def test_group_options_that_no_consumer_could_serve_are_refused(subtests: pytest
                 ConsumeOptions(**options)
             with pytest.raises(UsageError, match=sentence):
                 FetchOptions(max_messages=1, **options)
+
+
+@pytest.mark.requirement("G-16", "P-03")
+def test_a_body_has_what_differs_from_the_servers_defaults_and_no_more() -> None:
+    assert PullRequest(batch=1).body() == b'{"batch":1}'
+    body = json.loads(
+        PullRequest(
+            batch=5,
+            max_bytes=1000,
+            expires_seconds=4.9,
+            no_wait=True,
+            idle_heartbeat_seconds=0.5,
+            group_fields=ConsumeOptions(group="jobs", min_pending=7, min_ack_pending=8).group_fields(),
+            pin_id="p",
+        ).body()
+    )
+    assert body == {
+        "batch": 5,
+        "max_bytes": 1000,
+        "expires": 4_900_000_000,
+        "no_wait": True,
+        "idle_heartbeat": 500_000_000,
+        "group": "jobs",
+        "min_pending": 7,
+        "min_ack_pending": 8,
+        "id": "p",
+    }
+    assert ConsumeOptions(group="jobs", priority=9).group_fields() == {"group": "jobs", "priority": 9}
+    assert ConsumeOptions(group="jobs", priority=0).group_fields() == {"group": "jobs"}
+
+
+@pytest.mark.requirement("C-30", "P-01", "P-15")
+def test_a_pull_goes_to_the_subject_of_its_consumer_and_its_reply_subject_has_its_number() -> None:
+    assert next_subject("$JS.API", "ORDERS", "etl") == "$JS.API.CONSUMER.MSG.NEXT.ORDERS.etl"
+    assert next_subject("$JS.hub.API", "ORDERS", "etl") == "$JS.hub.API.CONSUMER.MSG.NEXT.ORDERS.etl"
+    assert request_number(reply_to("_INBOX.abc", 17).encode()) == 17
+    assert request_number(b"_INBOX.abc.x7") == 0
+    assert request_number(b"") == 0

@@ -6,20 +6,11 @@ from typing import Any
 
 import pytest
 
+from penstock_jetstream import errors
 from penstock_jetstream.core.actions import End, Report, WakeAt
 from penstock_jetstream.core.ordered import Action, Create, Drop, LookAtStream, Ordered, Read, Seen, State
 from penstock_jetstream.core.ordered_options import OrderedOptions, consumer_config, first_start, heartbeat_seconds
-from penstock_jetstream.errors import (
-    AuthenticationError,
-    ConsumerDeletedError,
-    GapError,
-    HeartbeatMissedError,
-    JetStreamError,
-    LinkError,
-    NoLeaderOrMissingError,
-    StreamRestartedError,
-    UsageError,
-)
+from tests.jetstream.pure.driving import only, reported, wake_at
 
 CREATED = "2026-01-01T00:00:00Z"
 RECREATED = "2026-02-02T00:00:00Z"
@@ -60,9 +51,14 @@ def hand_over(machine: Ordered, *stream_sequences: int, number: int = 1) -> None
 START = ("opt_start_seq", "opt_start_time")
 
 
+def to_create(actions: list[Action]) -> list[object]:
+    """Return the names of the consumers that are to be created."""
+    return [create.config["name"] for create in only(Create, actions)]
+
+
 def start_of(actions: list[Action]) -> dict[str, Any]:
     """Return where the consumer that is to be created starts."""
-    (create,) = [action for action in actions if isinstance(action, Create)]
+    (create,) = only(Create, actions)
     return {name: value for name, value in create.config.items() if name in ("deliver_policy", *START)}
 
 
@@ -70,8 +66,8 @@ def config_for(wanted: OrderedOptions) -> dict[str, Any]:
     return dict(consumer_config(wanted, "order_1", first_start(wanted)))
 
 
-def deleted() -> JetStreamError:
-    return ConsumerDeletedError(stream="ORDERS", consumer="order_1")
+def deleted() -> errors.JetStreamError:
+    return errors.ConsumerDeletedError(stream="ORDERS", consumer="order_1")
 
 
 # Options
@@ -119,7 +115,7 @@ def test_options_that_break_the_order_or_have_an_argument_of_their_own_are_refus
         *({name: "orders.>"} for name in ("deliver_policy", "filter_subject", "filter_subjects", *START)),
     ]
     for config in cases:
-        with subtests.test(str(config)), pytest.raises(UsageError, match=next(iter(config))):
+        with subtests.test(str(config)), pytest.raises(errors.UsageError, match=next(iter(config))):
             options(config=config)
 
 
@@ -129,10 +125,9 @@ def test_options_that_break_the_order_or_have_an_argument_of_their_own_are_refus
 @pytest.mark.requirement("O-05", "O-06")
 def test_the_first_consumer_is_created_at_once_and_numbered_and_has_short_heartbeats() -> None:
     assert [heartbeat_seconds(expires) for expires in (30, 10, 4)] == [5, 5, 2], "at most half of a request's time"
-    look, create = Ordered(options()).start()
-    assert look == LookAtStream(1)
-    assert isinstance(create, Create)
-    assert create.config["name"] == "order_1"
+    actions = Ordered(options()).start()
+    assert actions[0] == LookAtStream(1)
+    assert to_create(actions) == ["order_1"]
 
 
 @pytest.mark.requirement("O-01")
@@ -142,33 +137,28 @@ def test_after_a_gap_a_new_consumer_starts_behind_the_last_message_that_was_hand
     hand_over(machine, 10, 20)
     assert machine.is_next(1, 3, 1000 + 3), "it is buffered"
     assert not machine.is_next(1, 5, 1000 + 5)
-    report, drop, create = machine.out_of_order(1, 5, 0)
-    assert isinstance(report, Report)
-    assert isinstance(report.error, GapError)
-    assert (report.error.expected, report.error.got) == (4, 5)
-    assert drop == Drop("order_1")
-    assert start_of([create]) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 21}
+    actions = machine.out_of_order(1, 5, 0)
+    (gap,) = [report.error for report in only(Report, actions) if isinstance(report.error, errors.GapError)]
+    assert (gap.expected, gap.got) == (4, 5)
+    assert actions[1] == Drop("order_1")
+    assert start_of(actions) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 21}
     succeed(machine)
     hand_over(machine, 30, number=2)
-
-
-@pytest.mark.requirement("O-01")
-def test_a_heartbeat_shows_that_the_last_messages_were_lost() -> None:
     machine = reading()
     hand_over(machine, 10)
     assert machine.heartbeat(1, 1, 0) == []
-    assert Drop("order_1") in machine.heartbeat(1, 2, 0)
+    assert Drop("order_1") in machine.heartbeat(1, 2, 0), "it shows that the last message was lost"
 
 
 @pytest.mark.requirement("O-02")
 def test_trouble_with_the_consumer_is_reported_and_a_new_one_created(subtests: pytest.Subtests) -> None:
     where = {"stream": "ORDERS", "consumer": "order_1"}
-    for error in (HeartbeatMissedError(**where, silent_seconds=10), deleted(), NoLeaderOrMissingError(**where)):
+    missed, no_leader = errors.HeartbeatMissedError(**where, silent_seconds=10), errors.NoLeaderOrMissingError(**where)
+    for error in (missed, deleted(), no_leader):
         with subtests.test(type(error).__name__):
-            report, drop, create = reading().troubled(1, error, LONG_AFTER)
-            assert (report, drop) == (Report(error), Drop("order_1"))
-            assert isinstance(create, Create)
-            assert (create.number, create.config["name"]) == (2, "order_2")
+            actions = reading().troubled(1, error, LONG_AFTER)
+            assert actions[:2] == [Report(error), Drop("order_1")]
+            assert to_create(actions) == ["order_2"]
 
 
 @pytest.mark.requirement("O-07", "X-14")
@@ -193,9 +183,9 @@ def test_when_the_link_is_back_a_new_consumer_takes_over() -> None:
     assert machine.disconnected() == []
     assert machine.is_next(1, 2, 1000 + 2), "it was buffered, and may be handed over without a link"
     machine.handed(20, 0)
-    drop, create = machine.reconnected(0)
-    assert drop == Drop("order_1")
-    assert start_of([create])["opt_start_seq"] == 21
+    actions = machine.reconnected(0)
+    assert actions[0] == Drop("order_1")
+    assert start_of(actions)["opt_start_seq"] == 21
 
 
 def test_what_belongs_to_a_consumer_that_was_dropped_is_ignored() -> None:
@@ -213,27 +203,26 @@ def test_what_belongs_to_a_consumer_that_was_dropped_is_ignored() -> None:
 # Start
 
 
-def test_what_is_new_is_fixed_by_the_first_consumer() -> None:
-    """The next one would otherwise take for old what arrived between them."""
-    for policy in ("new", "last"):
-        actions = reading(deliver_policy=policy, floor=41).troubled(1, None, LONG_AFTER)
-        assert start_of(actions) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 42}
-
-
-def test_the_last_of_each_subject_is_requested_again_until_one_was_handed_over() -> None:
-    machine = reading(deliver_policy="last_per_subject", filter_subjects=["orders.*"])
-    assert start_of(machine.troubled(1, None, LONG_AFTER)) == {"deliver_policy": "last_per_subject"}
-    succeed(machine)
-    hand_over(machine, 10, number=2)
-    assert start_of(machine.troubled(2, None, LONG_AFTER))["opt_start_seq"] == 11
-
-
-def test_a_start_sequence_that_the_stream_has_not_reached_is_kept() -> None:
-    machine = reading(deliver_policy="by_start_sequence", opt_start_seq=5000, floor=4999)
-    actions = machine.troubled(1, None, LONG_AFTER)
-    assert start_of(actions) == {"deliver_policy": "by_start_sequence", "opt_start_seq": 5000}
-    machine.created(2, 4999, LONG_AFTER)
-    assert machine.stream_seen(2, seen(last=100), LONG_AFTER) == [Read(2, "order_2")]
+def test_the_start_is_kept_until_a_message_was_handed_over(subtests: pytest.Subtests) -> None:
+    """The first consumer fixes what is new: to the next one, what arrived between them would be old."""
+    by_sequence = {"deliver_policy": "by_start_sequence"}
+    last_of_each: dict[str, Any] = {"deliver_policy": "last_per_subject", "filter_subjects": ["orders.*"]}
+    not_reached = {**by_sequence, "opt_start_seq": 5000}
+    cases: list[tuple[dict[str, Any], int, dict[str, Any]]] = [
+        ({"deliver_policy": "new"}, 41, {**by_sequence, "opt_start_seq": 42}),
+        ({"deliver_policy": "last"}, 41, {**by_sequence, "opt_start_seq": 42}),
+        (last_of_each, 0, {"deliver_policy": "last_per_subject"}),
+        (not_reached, 4999, not_reached),
+    ]
+    for given, floor, start in cases:
+        with subtests.test(str(given)):
+            machine = reading(floor=floor, **given)
+            assert start_of(machine.troubled(1, None, LONG_AFTER)) == start
+            machine.created(2, floor, LONG_AFTER)
+            assert machine.stream_seen(2, seen(last=100), LONG_AFTER) == [Read(2, "order_2")]
+    machine = reading(**last_of_each)
+    hand_over(machine, 10)
+    assert start_of(machine.troubled(1, None, LONG_AFTER))["opt_start_seq"] == 11
 
 
 # A stream that changed: by sequence, the next consumer would silently wait for as many messages as there were
@@ -243,11 +232,10 @@ def after_restart(machine: Ordered, found: Seen) -> dict[str, Any]:
     """Return where the next consumer starts once the stream is found like that, which must be reported."""
     machine.troubled(1, None, LONG_AFTER)
     machine.created(2, 0, LONG_AFTER)
-    report, drop, create = machine.stream_seen(2, found, LONG_AFTER)
-    assert isinstance(report, Report)
-    assert isinstance(report.error, StreamRestartedError)
-    assert drop == Drop("order_2")
-    return start_of([create])
+    actions = machine.stream_seen(2, found, LONG_AFTER)
+    assert reported(actions) == ["StreamRestartedError"]
+    assert actions[1] == Drop("order_2")
+    return start_of(actions)
 
 
 def test_a_stream_that_was_recreated_or_lost_messages_is_read_from_the_time_of_the_last_message(
@@ -308,23 +296,18 @@ def test_a_stream_that_was_recreated_is_reported_once() -> None:
 
 @pytest.mark.requirement("O-06")
 def test_failed_attempts_are_retried_after_1_2_4_8_and_then_every_10_seconds() -> None:
+    """The duration of an attempt counts: while a cluster elects a leader, requests are not answered at all."""
     machine = reading()
     machine.troubled(1, None, LONG_AFTER)
     waits = []
     now = LONG_AFTER
-    for _ in range(7):
-        report, wake = machine.refused(machine.number, deleted(), now)
-        assert isinstance(report, Report)
-        assert isinstance(wake, WakeAt)
-        waits.append(wake.time - now)
-        now = wake.time
-        (create,) = machine.tick(now)
-        assert isinstance(create, Create)
+    for number in range(2, 9):
+        actions = machine.refused(number, deleted(), now)
+        assert reported(actions) == ["ConsumerDeletedError"]
+        waits.append(wake_at(actions) - now)
+        now = wake_at(actions)
+        assert to_create(machine.tick(now)) == [f"order_{number + 1}"]
     assert waits == [1, 2, 4, 8, 10, 10, 10]
-
-
-def test_the_duration_of_an_attempt_counts_as_waiting() -> None:
-    """While a cluster elects a leader, requests are not answered at all."""
     machine = reading()
     machine.troubled(1, None, LONG_AFTER)
     assert machine.refused(2, deleted(), LONG_AFTER + 2)[-1] == WakeAt(LONG_AFTER + 2)
@@ -354,9 +337,9 @@ def test_a_consumer_that_brought_a_message_or_lived_long_is_replaced_at_once() -
         machine.troubled(1, None, 0)
         succeed(machine)
         assert not brings_message or machine.is_next(2, 1, 1000 + 1)
-        drop, create = machine.troubled(2, None, now)
-        assert drop == Drop("order_2")
-        assert isinstance(create, Create)
+        actions = machine.troubled(2, None, now)
+        assert actions[0] == Drop("order_2")
+        assert to_create(actions) == ["order_3"]
 
 
 def test_nothing_is_tried_without_a_link_and_a_consumer_is_created_at_once_when_it_is_back() -> None:
@@ -365,31 +348,29 @@ def test_nothing_is_tried_without_a_link_and_a_consumer_is_created_at_once_when_
     machine.disconnected()
     machine.refused(2, deleted(), LONG_AFTER)
     assert machine.tick(2 * LONG_AFTER) == []
-    (create,) = machine.reconnected(2 * LONG_AFTER)
-    assert isinstance(create, Create)
+    assert to_create(machine.reconnected(2 * LONG_AFTER)) == ["order_3"]
+    machine = Ordered(options())
+    machine.start()
+    machine.disconnected()
+    lost = errors.LinkError("The link was lost.")
+    assert machine.refused(1, lost, 0) == [Report(lost), WakeAt(1)]
+    assert to_create(machine.reconnected(0)) == ["order_2"]
 
 
-def test_the_refusal_of_the_first_consumer_or_of_the_user_ends_it_but_a_lost_link_does_not() -> None:
-    denied = AuthenticationError("You may not.")
+def test_the_refusal_of_the_first_consumer_or_of_the_user_ends_it() -> None:
+    denied = errors.AuthenticationError("You may not.")
     for error in (deleted(), denied):
         machine = Ordered(options())
         machine.start()
         assert machine.refused(1, error, 0) == [End(error)]
         assert machine.state is State.ENDED
     assert reading().troubled(1, denied, 0) == [Drop("order_1"), End(denied)]
-    machine = Ordered(options())
-    machine.start()
-    machine.disconnected()
-    lost = LinkError("The link was lost.")
-    assert machine.refused(1, lost, 0) == [Report(lost), WakeAt(1)]
-    (create,) = machine.reconnected(0)
-    assert isinstance(create, Create)
 
 
 # Stop
 
 
-def test_stop_drops_the_consumer_and_nothing_brings_it_back() -> None:
+def test_stop_drops_the_consumer_even_while_it_is_created_and_nothing_brings_it_back() -> None:
     machine = reading()
     assert machine.stop() == [Drop("order_1"), End()]
     assert machine.stop() == []
@@ -397,13 +378,10 @@ def test_stop_drops_the_consumer_and_nothing_brings_it_back() -> None:
     assert machine.reconnected(0) == []
     assert machine.tick(LONG_AFTER) == []
     assert machine.troubled(1, None, 0) == []
-
-
-def test_stop_drops_a_consumer_that_is_being_created_but_none_that_was_refused() -> None:
     machine = Ordered(options())
     machine.start()
     assert machine.stop() == [Drop("order_1"), End()]
     machine = reading()
     machine.troubled(1, None, LONG_AFTER)
     machine.refused(2, deleted(), LONG_AFTER)
-    assert machine.stop() == [End()]
+    assert machine.stop() == [End()], "the server refused to create it"

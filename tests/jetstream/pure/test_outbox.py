@@ -28,7 +28,7 @@ def test_a_lost_link_discards_what_is_perishable_and_housekeeping_and_nothing_el
     assert outbox.take() == b"ab"
 
 
-def test_nothing_but_housekeeping_is_added_beyond_the_bound() -> None:
+def test_nothing_but_housekeeping_is_added_beyond_the_bound_in_which_bytes_in_the_transport_count() -> None:
     outbox = Outbox(3)
     outbox.add(b"ab")
     with pytest.raises(BufferFullError, match="2 bytes wait to be sent, and 2 more would exceed 3"):
@@ -36,10 +36,6 @@ def test_nothing_but_housekeeping_is_added_beyond_the_bound() -> None:
     outbox.add(b"e")
     outbox.add_housekeeping(b"PING")
     assert outbox.take() == b"abePING"
-
-
-def test_bytes_in_the_transport_count_until_the_link_is_lost() -> None:
-    outbox = Outbox(3)
     outbox.elsewhere_bytes = 3
     with pytest.raises(BufferFullError):
         outbox.add(b"a")

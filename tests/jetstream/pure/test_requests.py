@@ -16,9 +16,6 @@ from penstock_jetstream.errors import ApiError, MissingError, ProtocolError, Usa
 ORDERS = {"name": "ORDERS", "subjects": ["orders.>"]}
 
 
-NO_NAMES = ("", "a.b", "a b", "a*", ">", "a/b", "a\\b", "a\tb", "a\nb", "n" * 256)
-
-
 @pytest.mark.requirement("P-01")
 def test_requests_go_to_the_default_prefix_or_that_of_a_domain_or_a_given_one(subtests: pytest.Subtests) -> None:
     assert prefix() == "$JS.API"
@@ -53,7 +50,8 @@ def test_a_pause_names_its_end_in_utc_and_a_resume_has_no_body() -> None:
 
 
 @pytest.mark.requirement("X-05")
-def test_a_single_filter_is_part_of_the_subject_where_permissions_see_it_and_several_are_not() -> None:
+def test_a_single_filter_is_part_of_the_subject_and_filters_that_a_server_dropped_are_noticed() -> None:
+    """Permissions see what is part of the subject."""
     subjects: list[tuple[dict[str, Any], str]] = [
         ({"name": "etl", "filter_subject": "orders.eu"}, "CONSUMER.CREATE.ORDERS.etl.orders.eu"),
         ({"name": "etl", "filter_subjects": ["orders.eu", "orders.us"]}, "CONSUMER.CREATE.ORDERS.etl"),
@@ -62,17 +60,13 @@ def test_a_single_filter_is_part_of_the_subject_where_permissions_see_it_and_sev
     ]
     for config, subject in subjects:
         assert consumer_requests.create("ORDERS", config, "").subject == subject
-
-
-@pytest.mark.requirement("X-05")
-def test_filters_that_a_server_dropped_are_noticed() -> None:
     for stored, agrees in (({"filter_subjects": ["b", "a"]}, True), ({"filter_subject": "a"}, False), ({}, False)):
         assert consumer_requests.has_filters(Facts(stored, "x"), {"filter_subjects": ["a", "b"]}) is agrees
 
 
 @pytest.mark.requirement("X-18")
 def test_no_request_is_made_with_a_wrong_or_missing_name(subtests: pytest.Subtests) -> None:
-    for name in NO_NAMES:
+    for name in ("", "a.b", "a b", "a*", ">", "a/b", "a\\b", "a\tb", "a\nb", "n" * 256):
         with subtests.test(repr(name[:9])):
             with pytest.raises(UsageError):
                 stream_requests.info(name)
@@ -100,6 +94,12 @@ def test_a_purge_sends_only_what_is_set_and_keeps_no_number_up_to_a_sequence() -
         stream_requests.purge("ORDERS", up_to_sequence=2, keep=3)
 
 
+def test_only_requests_that_change_nothing_may_be_repeated() -> None:
+    assert all(request.repeatable for request in (stream_requests.info("S"), consumer_requests.names("S")))
+    changes = (stream_requests.purge("S"), consumer_requests.create("S", {"name": "c"}, "create"))
+    assert not any(request.repeatable for request in changes)
+
+
 def test_a_message_is_named_in_exactly_one_way(subtests: pytest.Subtests) -> None:
     by_subjects = {"last_by_subject": "a", "next_by_subject": "b"}
     cases: list[dict[str, Any]] = [{}, {"sequence": -1}, {"sequence": 1, "last_by_subject": "a"}, by_subjects]
@@ -108,21 +108,18 @@ def test_a_message_is_named_in_exactly_one_way(subtests: pytest.Subtests) -> Non
             Selection(**asked)
 
 
-def test_only_requests_that_change_nothing_may_be_repeated() -> None:
-    assert stream_requests.info("S").repeatable
-    assert consumer_requests.names("S").repeatable
-    assert not stream_requests.purge("S").repeatable
-    assert not consumer_requests.create("S", {"name": "c"}, "create").repeatable
-
-
 def answer(request: Request, **fields: object) -> bytes:
     return json.dumps({"type": f"io.nats.jetstream.api.v1.{request.answer}", **fields}).encode()
 
 
-def test_an_answer_is_read_and_its_unknown_fields_are_kept() -> None:
+def test_an_answer_is_read_with_its_unknown_fields_and_a_deletion_must_be_refused_or_confirmed() -> None:
     facts = read_answer(ACCOUNT_INFO, answer(ACCOUNT_INFO, streams=3, of_the_future={"x": 1}))
     assert facts.number("streams") == 3
     assert facts.raw["of_the_future"] == {"x": 1}
+    delete = stream_requests.delete("ORDERS")
+    read_success(delete, answer(delete, success=True))
+    with pytest.raises(ProtocolError, match="neither refused nor confirmed"):
+        read_success(delete, answer(delete))
 
 
 def test_a_refusal_names_the_operation_and_the_object_even_if_it_is_malformed(subtests: pytest.Subtests) -> None:
@@ -142,13 +139,6 @@ def test_what_is_no_answer_is_a_protocol_error_that_names_the_operation(subtests
     for payload in broken:
         with subtests.test(repr(payload[:9])), pytest.raises(ProtocolError, match=r"[Tt]he account"):
             read_answer(ACCOUNT_INFO, payload)
-
-
-def test_a_deletion_that_is_neither_refused_nor_confirmed_is_a_protocol_error() -> None:
-    request = stream_requests.delete("ORDERS")
-    read_success(request, answer(request, success=True))
-    with pytest.raises(ProtocolError, match="neither refused nor confirmed"):
-        read_success(request, answer(request))
 
 
 def test_a_list_ends_with_its_total_or_an_empty_page_and_names_what_is_unavailable() -> None:
@@ -173,13 +163,10 @@ WRONG_FACTS: list[tuple[dict[str, Any], Callable[[Facts], object], str]] = [
 ]
 
 
-def test_a_fact_that_is_missing_or_malformed_is_named(subtests: pytest.Subtests) -> None:
-    for raw, reading, sentence in WRONG_FACTS:
+def test_a_fact_that_is_missing_or_malformed_is_named_and_an_unset_time_is_none(subtests: pytest.Subtests) -> None:
+    for raw, read, sentence in WRONG_FACTS:
         with subtests.test(f"{raw} {sentence}"), pytest.raises(ProtocolError, match=sentence):
-            reading(Facts(raw, "x"))
-
-
-def test_unset_times_are_none() -> None:
+            read(Facts(raw, "x"))
     facts = parse(b'{"zero": "0001-01-01T00:00:00Z", "some": "2026-01-02T03:04:05.123456789+01:00"}', "x")
     times = [facts.time(name) for name in ("zero", "missing", "some")]
     assert times == [None, None, datetime(2026, 1, 2, 2, 4, 5, 123456, tzinfo=UTC)]

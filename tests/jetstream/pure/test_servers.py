@@ -34,6 +34,10 @@ def test_an_address_is_read_from_a_url_or_less(subtests: pytest.Subtests) -> Non
     for url, address in addresses.items():
         with subtests.test(url):
             assert parse(url) == address
+    address = parse("tls://someone:secret@[::1]:5000")
+    assert str(address) == "tls://[::1]:5000"
+    assert "secret" not in repr(address)
+    assert "someone" not in repr(address)
 
 
 def test_what_is_no_address_says_why_without_its_secret(subtests: pytest.Subtests) -> None:
@@ -58,46 +62,31 @@ def test_what_is_no_address_says_why_without_its_secret(subtests: pytest.Subtest
             assert "nats://host:4222" in problem.value.advice
             assert "sec" not in str(problem.value)
             assert problem.value.__cause__ is None
-
-
-def test_an_address_shows_neither_user_nor_password() -> None:
-    address = parse("tls://someone:secret@[::1]:5000")
-    assert str(address) == "tls://[::1]:5000"
-    assert "secret" not in repr(address)
-    assert "someone" not in repr(address)
-
-
-def test_at_least_one_server_is_needed() -> None:
     with pytest.raises(UsageError, match="No server was given"):
         Servers([], Backoff())
 
 
 @given(chances)
-def test_a_round_tries_each_server_once(chance: float) -> None:
-    assert sorted(map(str, servers().next_round(chance))) == sorted(map(str, (A, B, C)))
-
-
-def test_chance_decides_which_server_is_first() -> None:
-    assert [servers().next_round(chance)[0] for chance in (0, 0.4, 0.9)] == [A, B, C]
-
-
-@given(chances)
-def test_the_server_that_was_lost_is_tried_last(chance: float) -> None:
+def test_a_round_tries_each_server_once_and_the_one_that_was_lost_last(chance: float) -> None:
     pool = servers()
-    pool.next_round(0)
+    assert sorted(map(str, pool.next_round(chance))) == sorted(map(str, (A, B, C)))
     pool.lost(B, lasted_seconds=60)
     assert pool.next_round(chance)[-1] == B
 
 
-def test_after_a_link_that_lasted_the_next_is_made_at_once() -> None:
+def test_chance_decides_which_server_is_first_and_the_order_of_the_others() -> None:
+    assert [servers().next_round(chance)[0] for chance in (0, 0.4, 0.9)] == [A, B, C]
+    assert servers().others(B, chance=0) == [A, C]
+    assert servers().others(B, chance=0.5) == [C, A]
+    assert servers(A).others(A, chance=0.9) == []
+
+
+def test_after_a_link_that_lasted_the_next_is_made_at_once_and_otherwise_with_backoff() -> None:
     pool = servers()
     for _ in range(5):
         pool.next_round(0)
     pool.lost(A, lasted_seconds=STEADY_SECONDS)
     assert pool.wait_seconds(chance=0.99) == 0
-
-
-def test_a_link_that_did_not_last_is_one_more_fruitless_round() -> None:
     pool = servers(backoff=Backoff(first_seconds=1, most_seconds=100))
     waits = []
     for _ in range(4):
@@ -131,9 +120,3 @@ def test_an_announced_server_is_trusted_by_the_name_and_reached_with_the_credent
     assert (by_name.tls, by_name.server_name) == (True, "")
     pool.learn(["10.0.0.3:5000"], by=by_ip)
     assert pool.known[1].server_name == "nats.example"
-
-
-def test_the_others_are_all_but_one_in_an_order_of_chance() -> None:
-    assert servers().others(B, chance=0) == [A, C]
-    assert servers().others(B, chance=0.5) == [C, A]
-    assert servers(A).others(A, chance=0.9) == []

@@ -31,9 +31,6 @@ def test_info_is_read_and_its_unknown_fields_are_kept() -> None:
     assert (info.client_id, info.client_ip, info.connect_urls) == (7, "10.0.0.1", ("10.0.0.2:4222",))
     assert info.facts["something"] == "new"
     assert not info.tls_required
-
-
-def test_omitted_fields_and_nulls_have_defaults() -> None:
     assert ServerInfo.from_facts({"domain": None, "connect_urls": None}) == ServerInfo()
 
 

@@ -1,8 +1,9 @@
-"""Any answer of a server is read or is a ProtocolError: never another exception."""
+"""Answers of servers: all that is in them is read, and any other is a ProtocolError, never another exception."""
 
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -22,10 +23,107 @@ from penstock_jetstream.core.selection import Selection
 from penstock_jetstream.core.stored_message import StoredMessage
 from penstock_jetstream.core.stream_info import StreamInfo
 from penstock_jetstream.errors import ApiError, JetStreamError, ProtocolError
-from tests.jetstream.pure.answers import CONSUMER, STREAM
 
+CLUSTER = {
+    "name": "c1",
+    "leader": "n2",
+    "replicas": [{"name": "n1", "current": True, "active": 1_500_000_000, "lag": 3}, {"name": "n3", "offline": True}],
+}
+STREAM: dict[str, Any] = {
+    "config": {"name": "ORDERS", "max_age": 5, "of_the_future": 1},
+    "created": "2026-01-02T03:04:05.5Z",
+    "state": {
+        "messages": 2,
+        "bytes": 100,
+        "first_seq": 4,
+        "first_ts": "2026-01-02T03:04:06Z",
+        "last_seq": 7,
+        "last_ts": "0001-01-01T00:00:00Z",
+        "num_subjects": 1,
+        "subjects": {"orders.eu": 2},
+        "num_deleted": 2,
+        "deleted": [5, 6],
+        "consumer_count": 1,
+    },
+    "cluster": CLUSTER,
+    "mirror": {"name": "ORIGIN", "lag": 9, "active": -1, "error": {"description": "no such stream"}},
+    "sources": [{"name": "OTHER", "lag": 0, "active": 2_000_000_000}],
+    "ts": "2026-01-02T03:04:07Z",
+}
+CONSUMER: dict[str, Any] = {
+    "stream_name": "ORDERS",
+    "name": "etl",
+    "created": "2026-01-02T03:04:05Z",
+    "config": {"durable_name": "etl", "pause_until": "2026-01-02T04:00:00Z"},
+    "delivered": {"consumer_seq": 5, "stream_seq": 7, "last_active": "2026-01-02T03:04:06Z"},
+    "ack_floor": {"consumer_seq": 3, "stream_seq": 4},
+    "num_ack_pending": 2,
+    "num_redelivered": 1,
+    "num_waiting": 1,
+    "num_pending": 8,
+    "paused": True,
+    "pause_remaining": 60_000_000_000,
+    "priority_groups": [
+        {"group": "a", "pinned_client_id": "abc", "pinned_ts": "2026-01-02T03:04:05Z"},
+        {"group": "b"},
+    ],
+}
 ACCOUNT = {"memory": 1, "storage": 2, "streams": 3, "consumers": 4, "limits": {"max_streams": 9}, "api": {"level": 5}}
 MESSAGE = {"subject": "a", "seq": 1, "time": "2026-01-02T03:04:05Z", "data": "eA==", "hdrs": "TkFUUy8xLjANCg0K"}
+
+
+@pytest.mark.interpreter
+def test_stream_info_is_read_with_its_replicas_and_unknown_fields_are_kept() -> None:
+    info = StreamInfo.read(Facts(STREAM, "stream ORDERS"))
+    assert (info.name, info.state.messages, info.state.size_bytes) == ("ORDERS", 2, 100)
+    assert (info.state.first_sequence, info.state.last_sequence, info.state.deleted) == (4, 7, (5, 6))
+    assert info.state.subjects == {"orders.eu": 2}
+    assert info.state.last_time is None
+    assert info.created == datetime(2026, 1, 2, 3, 4, 5, 500000, tzinfo=UTC)
+    assert info.mirror
+    assert (info.mirror.lag, info.mirror.silent_seconds, info.mirror.error) == (9, None, "no such stream")
+    assert info.sources[0].silent_seconds == 2
+    assert info.config["of_the_future"] == 1
+    assert info.raw == STREAM
+    cluster = info.cluster
+    assert cluster
+    assert cluster.leader == "n2"
+    assert [(each.name, each.is_current, each.is_offline, each.lag) for each in cluster.replicas] == [
+        ("n1", True, False, 3),
+        ("n3", False, True, 0),
+    ]
+    assert cluster.replicas[0].active_seconds == 1.5
+
+
+@pytest.mark.requirement("G-14")
+def test_consumer_info_is_read_with_the_pinned_clients() -> None:
+    info = ConsumerInfo.read(Facts(CONSUMER, "consumer etl"))
+    assert (info.num_pending, info.num_ack_pending, info.num_redelivered, info.num_waiting) == (8, 2, 1, 1)
+    assert (info.delivered.stream_sequence, info.ack_floor.stream_sequence) == (7, 4)
+    assert info.pause.is_paused
+    assert info.pause.remaining_seconds == 60
+    assert info.pause.until == datetime(2026, 1, 2, 4, tzinfo=UTC)
+    assert not info.is_push_bound
+    groups = info.priority_groups
+    assert [(each.name, each.pinned_id) for each in groups] == [("a", "abc"), ("b", None)]
+    assert groups[0].pinned_since == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_account_info_has_its_api_level() -> None:
+    info = AccountInfo.read(Facts(ACCOUNT, "account"))
+    assert (info.api_level, info.max_streams, info.max_consumers) == (5, 9, -1)
+    old = AccountInfo.read(Facts({**ACCOUNT, "api": {}}, "account"))
+    assert old.api_level == 0
+
+
+def test_an_info_without_its_config_or_state_is_a_protocol_error() -> None:
+    for missing in ("config", "state"):
+        incomplete = {name: value for name, value in STREAM.items() if name != missing}
+        with pytest.raises(ProtocolError, match=f"left out {missing} of stream ORDERS"):
+            StreamInfo.read(Facts(incomplete, "stream ORDERS"))
+
+
+# Any shape
 
 READERS: list[tuple[dict[str, Any], Callable[[Facts], object]]] = [
     (STREAM, StreamInfo.read),
