@@ -26,8 +26,8 @@ class Faults:
         self.world.say("faults", "are over")
         self.over = True
         server = self.server
-        server.max_batch = server.max_expires_seconds = server.max_request_bytes = 0
-        server.max_waiting = server.options.max_waiting
+        self._unlimit()
+        self._widen()
         server.paused_until = 0.0
         server.led, server.deaf = True, False
         if not server.exists or server.push_based:

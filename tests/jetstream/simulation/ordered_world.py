@@ -99,13 +99,8 @@ class Server:
         served.delivered += 1
         return served.delivered, message
 
-    def recreate(self) -> None:
-        self.created += 1
-        self.stream, self.last_sequence = [], 0
-        self.consumers.clear()
-
     def empty(self) -> None:
-        """Restart with the stream in memory: it is known to have been made when it was, and is empty."""
+        """Restart with the stream in memory: it has lost its messages, and not the time of its creation."""
         self.stream, self.last_sequence = [], 0
         self.consumers.clear()
 
@@ -175,35 +170,32 @@ class World:
             return
         kind = self.chance.choice(self.faults)
         self.note(f"fault: {kind}")
-        if kind != "refused_requests":
+        if kind != "refused_requests":  # which create() lets happen
             self.failed_at.append(self.now)
-            getattr(self, f"fault_{kind}")()
+            self.strike(kind)
 
-    def fault_lost_messages(self) -> None:
-        if self.wire and self.wire[0].get_lost is None:
-            self.wire.popleft()
-
-    def fault_lost_links(self) -> None:
-        self.unlink()
-
-    def fault_deleted_consumers(self) -> None:
-        self.server.consumers.clear()
-
-    def fault_reset_consumers(self) -> None:
-        for served in self.server.consumers.values():
-            served.next_sequence, served.delivered = served.start_sequence, 0
-
-    def fault_restarted_servers(self) -> None:
-        self.unlink()
-        self.server.consumers.clear()
-
-    def fault_recreated_streams(self) -> None:
-        self.server.recreate()
-
-    def fault_emptied_streams(self) -> None:
-        self.unlink()
-        self.server.empty()
-        self.relink()
+    def strike(self, kind: str) -> None:
+        match kind:
+            case "lost_messages":
+                if self.wire and self.wire[0].get_lost is None:
+                    self.wire.popleft()
+            case "lost_links":
+                self.unlink()
+            case "deleted_consumers":
+                self.server.consumers.clear()
+            case "reset_consumers":
+                for served in self.server.consumers.values():
+                    served.next_sequence, served.delivered = served.start_sequence, 0
+            case "restarted_servers":
+                self.unlink()
+                self.server.consumers.clear()
+            case "recreated_streams":
+                self.server.created += 1
+                self.server.empty()
+            case _:  # emptied_streams
+                self.unlink()
+                self.server.empty()
+                self.relink()
 
     def unlink(self) -> None:
         self.linked = False
@@ -274,7 +266,8 @@ class World:
         for action in actions:
             match action:
                 case LookAtStream(number):
-                    self.wire.append(OnItsWay(partial(self.look, number), partial(self.not_seen, number)))
+                    not_seen = partial(self.tell, self.machine.stream_not_seen, number)
+                    self.wire.append(OnItsWay(partial(self.look, number), not_seen))
                 case Create(number, config):
                     self.creates.append(self.now)
                     self.check_pace()
@@ -297,22 +290,17 @@ class World:
     def look(self, number: int) -> None:
         self.carry_out(self.machine.stream_seen(number, self.server.look(), self.now))
 
-    def not_seen(self, number: int) -> None:
-        self.carry_out(self.machine.stream_not_seen(number, self.now))
+    def tell(self, event: Callable[..., list[Action]], *facts: object) -> None:
+        """Give an event to the machine at the time when it is called, and carry out what the machine decides."""
+        self.carry_out(event(*facts, self.now))
 
     def create(self, number: int, config: dict[str, object]) -> None:
         may_refuse = "refused_requests" in self.faults and self.heard_at > 0 and not self.calm
         if not self.linked or (may_refuse and self.chance.random() < 0.3):
-            self.refuse(number, JetStreamError("refused") if self.linked else LinkError("lost"))
+            self.tell(self.machine.refused, number, JetStreamError("refused") if self.linked else LinkError("lost"))
             return
-        tell = partial(self.tell_created, number, self.server.create(config))
-        self.wire.append(OnItsWay(tell, partial(self.refuse, number, LinkError("lost"))))
-
-    def tell_created(self, number: int, before: int) -> None:
-        self.carry_out(self.machine.created(number, before, self.now))
-
-    def refuse(self, number: int, error: JetStreamError) -> None:
-        self.carry_out(self.machine.refused(number, error, self.now))
+        created = partial(self.tell, self.machine.created, number, self.server.create(config))
+        self.wire.append(OnItsWay(created, partial(self.tell, self.machine.refused, number, LinkError("lost"))))
 
     # Promises
 

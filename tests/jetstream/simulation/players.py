@@ -15,16 +15,7 @@ from penstock_jetstream.core.pulls import next_subject, reply_to, request_number
 from penstock_jetstream.core.sizes import pin_id
 from tests.jetstream.scene import Scene
 from tests.jetstream.simulation.options import Options
-from tests.jetstream.simulation.scenarios import (
-    Acknowledge,
-    Ask,
-    Do,
-    Pause,
-    Scenario,
-    Step,
-    Store,
-    Wait,
-)
+from tests.jetstream.simulation.scenarios import Acknowledge, Ask, Do, Pause, Scenario, Step, Store, Wait
 from tests.jetstream.simulation.server import Server
 from tests.jetstream.simulation.world import World
 from tests.testbed.waiting import eventually_async
@@ -46,9 +37,6 @@ def message_bytes(stream: str, payload_bytes: int) -> int:
 
 class Simulated:
     """Plays with the simulated server."""
-
-    name = "simulated"
-    interested = True
 
     def __init__(self, stream: str, scenario: Scenario, *, replicated: bool = False) -> None:
         config = scenario.config

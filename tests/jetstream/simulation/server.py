@@ -18,7 +18,6 @@ QUORUM_SECONDS = 0.005
 class Peer(Protocol):
     """The server's side of a link to one client."""
 
-    name: str
     lost_silently: int
     """The newest of its requests that was lost without a word."""
 
