@@ -27,26 +27,15 @@ TOO_LARGE = "409 Message Size Exceeds MaxBytes"
 NO_PINS = "400 Bad Request - Not a Pinned Client Priority consumer"
 
 
-@pytest.mark.requirement("C-25", "C-30", "C-32", "P-05")
-def test_first_pull_asks_for_the_whole_buffer_with_expiry_and_heartbeat() -> None:
+@pytest.mark.requirement("C-25", "C-30", "C-31", "C-32", "C-33", "C-35", "C-37", "P-05")
+def test_the_first_pull_asks_for_the_whole_buffer_and_the_next_when_half_of_it_is_processed() -> None:
     machine = consume(max_messages=10)
     assert pulls(machine.start(0)) == [{"batch": 10, "expires": 30_000_000_000, "idle_heartbeat": 15_000_000_000}]
     assert machine.pending == 10
-
-
-@pytest.mark.requirement("C-31", "C-32", "C-33", "C-35", "C-37")
-def test_refills_when_half_of_the_buffer_is_processed() -> None:
-    """Half is the threshold.
-
-    time       0          1               2             3
-    event      start      6 arrive        4 processed   1 more processed
-    pending    10         10              6             5 = threshold
-    pulls      10                                       5
-    """
-    machine = started()
     assert machine.arrived(6, 6 * SIZE, 1) == []
     assert (machine.pending, machine.in_flight, machine.buffered_messages) == (10, 4, 6)
     assert machine.processed(4, 4 * SIZE, 2) == []
+    assert machine.pending == 6, "one above the threshold"
     assert batches(machine.processed(1, SIZE, 3)) == [5]
     assert machine.pending == 10
 
@@ -73,18 +62,15 @@ def test_no_request_asks_for_more_messages_than_the_user_allows() -> None:
     machine = consume(max_messages=10)
     machine.allow(10, 0)
     asked = batches(machine.start(0))
-    for second in range(1, 6):
-        assert batches(consumed(machine, 10, second)) == []
-        asked += batches(machine.allow(10, second))
+    for now in range(1, 6):
+        assert batches(consumed(machine, 10, now)) == []
+        asked += batches(machine.allow(10, now))
     assert asked == [10] * 6
-
-
-def test_with_a_byte_limit_only_one_request_at_a_time_asks_for_what_the_user_allows() -> None:
     machine = consume(max_bytes=1000)
     machine.allow(7, 0)
     first = pulls(machine.start(0))
     assert consumed(machine, 7, 1) == []
-    assert machine.allow(5, 2) == [], "the first request may bring more"
+    assert machine.allow(5, 2) == [], "the first request may bring more, as only its bytes are limited"
     second = pulls(machine.status(status("409 Batch Completed", request=1, size_bytes=300), 3))
     assert [(pull["batch"], pull["max_bytes"]) for pull in first + second] == [(7, 1000), (5, 1000)]
 
@@ -274,44 +260,34 @@ def test_a_request_that_ends_early_is_repeated_at_once_but_the_next_one_after_a_
             second = machine.status(status(text, request=2, messages=left), 1.01)
             assert (batches(second), reported(second), wake_at(second)) == ([], reports, 2.01)
             assert batches(machine.tick(2.01)) == [10]
-
-
-def test_requests_that_last_until_their_expiry_follow_each_other_without_a_pause() -> None:
-    machine = started()
-    for request in range(1, 100):
-        expiry = status("408 Request Timeout", request=request, messages=10)
-        assert batches(machine.status(expiry, 30 * request)) == [10]
+    with subtests.test("requests that last until their expiry follow each other without a pause"):
+        machine = started()
+        for request in range(1, 100):
+            expiry = status("408 Request Timeout", request=request, messages=10)
+            assert batches(machine.status(expiry, 30 * request)) == [10]
 
 
 # Bytes
 
 
-@pytest.mark.requirement("C-34", "C-42")
-def test_a_message_that_did_not_fit_the_rest_of_a_request_is_requested_with_the_next() -> None:
-    """Golden: two messages of 92 bytes into 250 leave 66."""
+@pytest.mark.requirement("C-34", "C-41", "C-42")
+def test_a_message_too_large_for_a_request_is_requested_when_more_of_the_buffer_is_free() -> None:
     machine = started(max_bytes=250)
     machine.arrived(2, 184, 1)
     too_large = status(TOO_LARGE, request=1, messages=999_998, size_bytes=66)
     assert machine.status(too_large, 1) == [], "184 are buffered, which is above the threshold"
     assert machine.pending == 184
     assert [pull["max_bytes"] for pull in pulls(machine.processed(1, 92, 2))] == [158]
-
-
-@pytest.mark.requirement("C-34")
-def test_a_message_that_fits_only_an_empty_buffer_waits_until_it_is_empty() -> None:
+    # It fits only the empty buffer.
     machine = started(max_bytes=1000)
     machine.arrived(5, 500, 1)
-    machine.status(status(TOO_LARGE, request=1, size_bytes=500), 1)
-    (second,) = machine.processed(0, 0, 1) or [Pull(2, b"")]
-    assert isinstance(second, Pull)
+    actions = machine.status(status(TOO_LARGE, request=1, size_bytes=500), 1)
+    assert [pull["max_bytes"] for pull in pulls(actions)] == [500]
     actions = machine.status(status(TOO_LARGE, request=2, messages=1_000_000, size_bytes=500), 2)
     assert (pulls(actions), reported(actions)) == ([], []), "the same pull would be refused again"
     assert pulls(machine.processed(4, 400, 3)) == []
     assert [pull["max_bytes"] for pull in pulls(machine.processed(1, 100, 4))] == [1000]
-
-
-@pytest.mark.requirement("C-34", "C-41")
-def test_a_message_that_fits_no_request_is_reported_and_not_requested_in_a_hot_loop() -> None:
+    # It fits no request.
     machine = started(max_bytes=1000)
     actions = machine.status(status(TOO_LARGE, request=1, messages=1_000_000, size_bytes=1000), 0.01)
     assert (reported(actions), pulls(actions)) == (["MessageTooLargeError"], [])
@@ -322,24 +298,15 @@ def test_a_message_that_fits_no_request_is_reported_and_not_requested_in_a_hot_l
 
 
 @pytest.mark.requirement("C-50", "C-51")
-def test_two_missed_heartbeats_are_reported_and_followed_by_a_new_pull() -> None:
-    """The alarm is due 10 s after the last sign of life; the machine asks for one wake-up at a time.
-
-    time     0            3: three arrive   10              13
-    alarm    due at 10    due at 13         not yet         rings: report, pull for what is not buffered
-    """
+def test_two_missed_heartbeats_are_reported_and_followed_by_a_new_pull(subtests: pytest.Subtests) -> None:
     machine = consume(expires_seconds=60, idle_heartbeat_seconds=5)
     assert wake_at(machine.start(0)) == 10
     machine.arrived(3, 3 * SIZE, 3)
-    assert wake_at(machine.tick(10)) == 13
+    assert wake_at(machine.tick(10)) == 13, "two heartbeats after the last sign of life"
     actions = machine.tick(13)
     assert (reported(actions), batches(actions), wake_at(actions)) == (["HeartbeatMissedError"], [7], 23)
-
-
-@pytest.mark.requirement("C-50")
-def test_any_sign_of_life_resets_the_alarm(subtests: pytest.Subtests) -> None:
     for text in ("100 Idle Heartbeat", "408 Request Timeout"):
-        with subtests.test(text):
+        with subtests.test("a sign of life", text=text):
             machine = started(expires_seconds=60, idle_heartbeat_seconds=5)
             machine.status(status(text, request=1, messages=10), 9.9)
             assert reported(machine.tick(10)) == []
@@ -484,19 +451,15 @@ def test_no_message_brings_a_pin_where_no_client_can_be_pinned(subtests: pytest.
             machine = started(**group)
             assert machine.pinned("written", 1) == []
             assert ["id" in pull for pull in pulls(consumed(machine, 5, 1))] == [False]
-
-
-@pytest.mark.requirement("G-08", "G-17")
-def test_a_consumer_that_refuses_pins_is_pulled_from_without_one_from_then_on() -> None:
-    """Naive: 400 ends it, because a publisher has written into a header what only servers do."""
-    machine = started(max_messages=12, threshold_messages=8, group="jobs")
-    machine.pinned("written", 1)
-    for request in (2, 3):
-        consumed(machine, 4, request)
-    actions = [action for request in (2, 3) for action in machine.status(status(NO_PINS, request=request), 4)]
-    assert (only(Unpinned, actions), only(End, actions), reported(actions)) == ([Unpinned()], [], [])
-    assert ["id" in pull for pull in pulls(actions)] == [False]
-    assert machine.pinned("written again", 5) == []
+    with subtests.test("the consumer refuses pins: its 400 does not end it, as a publisher wrote the header"):
+        machine = started(max_messages=12, threshold_messages=8, group="jobs")
+        machine.pinned("written", 1)
+        for request in (2, 3):
+            consumed(machine, 4, request)
+        actions = [action for request in (2, 3) for action in machine.status(status(NO_PINS, request=request), 4)]
+        assert (only(Unpinned, actions), only(End, actions), reported(actions)) == ([Unpinned()], [], [])
+        assert ["id" in pull for pull in pulls(actions)] == [False]
+        assert machine.pinned("written again", 5) == []
 
 
 @pytest.mark.requirement("G-11")
@@ -580,7 +543,7 @@ def test_a_lost_pin_and_a_leader_that_moved_are_answered_at_once_even_in_a_row_o
 
 
 @pytest.mark.requirement("C-50", "C-51")
-def test_repeated_silence_is_met_with_backoff() -> None:
+def test_repeated_silence_is_met_with_backoff_until_something_arrives() -> None:
     """A server that drops our requests without an answer (max_waiting) is asked 1, 2, 4 … s after each alarm."""
     machine = consume(idle_heartbeat_seconds=4)
     now = wake_at(machine.start(0))
@@ -594,6 +557,11 @@ def test_repeated_silence_is_met_with_backoff() -> None:
         now = wake_at(alarm)
         assert batches(machine.tick(now)) == [10]
     assert pauses == [1, 2, 4, 8, 8]
+    machine = consume(idle_heartbeat_seconds=0.5)
+    machine.tick(wake_at(machine.start(0)))
+    alarm = machine.tick(2)
+    assert (reported(alarm), batches(alarm), wake_at(alarm)) == (["HeartbeatMissedError"], [], 3)
+    assert batches(machine.arrived_late(4, 4 * SIZE, 2.1)) == [6], "late messages show that there is a server again"
 
 
 @pytest.mark.requirement("C-50", "C-51")
@@ -605,16 +573,6 @@ def test_a_heartbeat_of_a_request_that_was_given_up_is_still_a_sign_of_life() ->
     machine.status(status("100 Idle Heartbeat", request=1), now + 0.5)
     assert reported(machine.tick(now + 1)) == []
     assert reported(machine.tick(now + 1.5)) == ["HeartbeatMissedError"]
-
-
-@pytest.mark.requirement("C-50", "C-51")
-def test_a_wait_because_of_silence_ends_with_the_silence() -> None:
-    """Naive: the wait goes on when messages arrive late, though they show that there is a server again."""
-    machine = consume(idle_heartbeat_seconds=0.5)
-    machine.tick(wake_at(machine.start(0)))
-    alarm = machine.tick(2)
-    assert (reported(alarm), batches(alarm), wake_at(alarm)) == (["HeartbeatMissedError"], [], 3)
-    assert batches(machine.arrived_late(4, 4 * SIZE, 2.1)) == [6]
 
 
 @pytest.mark.requirement("G-08", "G-10")

@@ -78,7 +78,7 @@ def test_a_range_is_requested_from_its_start_by_subject_and_only_once_by_time() 
     assert (second["seq"], "start_time" in second) == (8, False)
 
 
-def test_pages_follow_each_other_until_nothing_is_pending() -> None:
+def test_pages_follow_each_other_until_nothing_is_pending_or_the_range_is_complete() -> None:
     reading = started()
     assert delivered(reading.received(1, *message(1, 0))) == [1]
     assert delivered(reading.received(1, *message(3, 1))) == [3]
@@ -86,9 +86,7 @@ def test_pages_follow_each_other_until_nothing_is_pending() -> None:
     assert delivered(reading.received(2, *message(9, 0))) == [9]
     assert reading.received(2, *end_of_page(9, pending=0)) == [End()]
     assert started().received(1, *status("404 Message Not Found")) == [End()], "an empty range is no error"
-
-
-def test_a_range_ends_with_its_last_sequence_or_number_of_messages_without_waiting_for_the_end_of_the_page() -> None:
+    # A range ends with its last sequence or number of messages without waiting for the end of the page.
     reading = DirectRead("S", Range(up_to_sequence=4))
     assert asked(reading.start())["batch"] == 4
     reading.received(1, *message(1, 0))

@@ -29,16 +29,11 @@ def fetch_first(**options: Any) -> Fetch:  # noqa: ANN401 - the fields of FetchO
 # ADR-37
 
 
-@pytest.mark.requirement("C-10", "C-13", "P-05")
-def test_requests_nothing_before_the_start_and_then_once_with_an_expiry() -> None:
+@pytest.mark.requirement("C-10", "C-11", "C-13", "P-05", "P-13")
+def test_makes_one_request_that_expires_and_ends_once_when_that_is_complete_or_it_is_stopped() -> None:
     machine = fetch(max_messages=5, expires_seconds=10)
     assert machine.requests == 0
     assert pulls(machine.start(0)) == [{"batch": 5, "expires": 10_000_000_000}]
-
-
-@pytest.mark.requirement("C-10", "C-11", "P-13")
-def test_ends_once_when_the_batch_or_the_bytes_are_complete_or_it_is_stopped() -> None:
-    machine = started(fetch(max_messages=5))
     assert machine.arrived(4, 4 * SIZE, 1) == []
     assert machine.arrived(1, SIZE, 2) == [End()]
     assert machine.arrived(1, SIZE, 2) == []
@@ -143,7 +138,7 @@ def test_requests_first_what_is_there_and_only_then_waits() -> None:
     assert machine.arrived(1, SIZE, 3) == [End()]
 
 
-@pytest.mark.requirement("P-04", "P-09", "P-12")
+@pytest.mark.requirement("P-04", "P-09", "P-11", "P-12")
 def test_messages_that_are_there_or_the_first_that_arrives_are_enough() -> None:
     machine = started(fetch_first())
     (second,) = pulls(machine.status(status("404 No Messages", request=1), 0))
@@ -153,10 +148,7 @@ def test_messages_that_are_there_or_the_first_that_arrives_are_enough() -> None:
     machine = started(fetch_first())
     machine.arrived(3, 3 * SIZE, 0)
     assert machine.status(status("404 No Messages", request=1), 0) == [End()]
-
-
-@pytest.mark.requirement("P-09", "P-11")
-def test_queues_up_if_what_is_there_was_promised_to_others() -> None:
+    # What is there was promised to others: a third request waits behind theirs.
     machine = started(fetch_first())
     machine.status(status("408 Requests Pending", request=1), 0)
     actions = machine.status(status("408 Requests Pending", request=2), 0)

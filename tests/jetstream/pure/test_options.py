@@ -53,8 +53,10 @@ def test_a_worker_notices_a_lost_request_within_4_seconds() -> None:
     assert ConsumeOptions.for_worker(expires_seconds=20).expires_seconds == 20
 
 
-@pytest.mark.requirement("C-11")
-def test_a_fetch_needs_a_possible_limit(subtests: pytest.Subtests) -> None:
+@pytest.mark.requirement("C-11", "C-12")
+def test_a_fetch_needs_a_possible_limit_and_has_heartbeats_if_it_may_take_more_than_30_seconds(
+    subtests: pytest.Subtests,
+) -> None:
     with pytest.raises(UsageError, match="without a limit"):
         FetchOptions()
     assert FetchOptions(max_bytes=1000).batch == 1_000_000
@@ -67,10 +69,6 @@ def test_a_fetch_needs_a_possible_limit(subtests: pytest.Subtests) -> None:
     for options in cases:
         with subtests.test(str(options)), pytest.raises(UsageError):
             FetchOptions(**options)
-
-
-@pytest.mark.requirement("C-12")
-def test_a_fetch_of_more_than_30_seconds_has_heartbeats() -> None:
     assert FetchOptions(max_messages=1, expires_seconds=30).heartbeat_seconds == 0
     assert FetchOptions(max_messages=1, expires_seconds=31).heartbeat_seconds == 5
     assert FetchOptions(max_messages=1, expires_seconds=31, idle_heartbeat_seconds=0).heartbeat_seconds == 0

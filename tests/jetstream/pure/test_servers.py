@@ -101,7 +101,7 @@ def test_a_wait_stays_within_its_bound(fruitless: int, chance: float) -> None:
     assert 0 <= Backoff(0.1, 5).wait_seconds(fruitless, chance) <= 5
 
 
-def test_servers_that_a_server_announces_are_tried_until_it_announces_them_no_more() -> None:
+def test_announced_servers_are_known_while_they_are_announced_and_trusted_like_the_announcing_one() -> None:
     pool = servers(A)
     pool.learn(["a:4222", "10.0.0.2:4222", "10.0.0.3:4222", "10.0.0.3:4222"], by=A)
     assert pool.known == [A, Address("10.0.0.2"), Address("10.0.0.3")]
@@ -109,12 +109,9 @@ def test_servers_that_a_server_announces_are_tried_until_it_announces_them_no_mo
     assert pool.known == [A, Address("10.0.0.3")]
     pool.learn([], by=A)
     assert pool.known == [A]
-
-
-def test_an_announced_server_is_trusted_by_the_name_and_reached_with_the_credentials_of_the_announcing_one() -> None:
-    teller = parse("tls://me:secret@nats.example")
-    pool = Servers([teller], Backoff())
-    pool.learn(["10.0.0.2:5000", "other.example:5000"], by=teller)
+    announcing = parse("tls://me:secret@nats.example")
+    pool = Servers([announcing], Backoff())
+    pool.learn(["10.0.0.2:5000", "other.example:5000"], by=announcing)
     _, by_ip, by_name = pool.known
     assert (by_ip.tls, by_ip.server_name, by_ip.user, by_ip.password) == (True, "nats.example", "me", "secret")
     assert (by_name.tls, by_name.server_name) == (True, "")
