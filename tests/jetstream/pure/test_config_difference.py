@@ -126,21 +126,18 @@ def test_an_update_has_all_that_is_desired_and_what_only_the_server_knows() -> N
     assert plan.config["from_the_future"] == 2
 
 
-def test_an_update_never_makes_a_durable_consumer_ephemeral() -> None:
-    plan = plan_update(CONSUMER, {"ack_policy": "explicit", "description": "new"}, ETL, PLAIN)
-    assert isinstance(plan, Update)
-    assert (plan.config["durable_name"], plan.config["ack_policy"]) == ("etl", "explicit")
-    assert isinstance(plan_update(CONSUMER, {**SMALL_CONSUMER, "durable_name": "other"}, ETL, PLAIN), Impossible)
-
-
 @pytest.mark.requirement("X-16")
-def test_an_update_neither_pauses_nor_resumes() -> None:
+def test_an_update_neither_pauses_nor_resumes_nor_makes_a_durable_consumer_ephemeral() -> None:
     paused = {**ETL, "pause_until": "2036-01-31T12:00:00Z"}
     assert plan_update(CONSUMER, SMALL_CONSUMER, paused, PLAIN) == Unchanged()
     changed = {**SMALL_CONSUMER, "pause_until": "2037-01-31T12:00:00Z", "description": "new"}
     plan = plan_update(CONSUMER, changed, paused, PLAIN)
     assert isinstance(plan, Update)
     assert "pause_until" not in plan.config
+    plan = plan_update(CONSUMER, {"ack_policy": "explicit", "description": "new"}, ETL, PLAIN)
+    assert isinstance(plan, Update)
+    assert (plan.config["durable_name"], plan.config["ack_policy"]) == ("etl", "explicit")
+    assert isinstance(plan_update(CONSUMER, {**SMALL_CONSUMER, "durable_name": "other"}, ETL, PLAIN), Impossible)
 
 
 @pytest.mark.requirement("V-09")

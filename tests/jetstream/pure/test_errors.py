@@ -25,6 +25,8 @@ def test_every_code_of_the_newest_server_is_known_and_those_that_the_requirement
     assert {*ErrorCode} == {*range(10002, 10229)}
     assert {*ADVICE} >= NAMED_IN_THE_REQUIREMENTS
     assert [code.name for code, advice in ADVICE.items() if not re.fullmatch(r"[A-Za-z_].*\.", advice)] == []
+    exported = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
+    assert all(issubclass(each, JetStreamError) for each in exported)
 
 
 def test_an_error_says_what_happened_why_and_what_to_do() -> None:
@@ -96,8 +98,3 @@ def test_an_error_of_a_consumption_names_the_consumer_and_has_advice(subtests: p
             assert (error.stream, error.consumer) == ("ORDERS", "etl")
             assert "consumer etl of stream ORDERS" in str(error).replace("Consumer", "consumer")
             assert error.advice
-
-
-def test_every_exported_error_belongs_to_the_family() -> None:
-    classes = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
-    assert all(issubclass(each, JetStreamError) for each in classes)

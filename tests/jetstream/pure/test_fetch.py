@@ -157,21 +157,16 @@ def test_messages_that_are_there_or_the_first_that_arrives_are_enough() -> None:
     assert machine.status(status("408 Request Timeout", request=3), 4.9) == [End()]
 
 
-@pytest.mark.requirement("P-11")
-def test_the_server_unsubscribes_after_the_batch_and_the_404_unless_there_are_heartbeats() -> None:
+@pytest.mark.requirement("P-10", "P-11", "P-13")
+def test_the_server_unsubscribes_after_the_batch_and_the_404_and_the_caller_sets_its_time() -> None:
     machine = fetch_first()
-    assert machine.start(0)[0] == UnsubscribeAfter(11)
-    assert only(UnsubscribeAfter, machine.status(status("404 No Messages", request=1), 0)) == []
-    assert only(UnsubscribeAfter, fetch_first(expires_seconds=60).start(0)) == []
-
-
-@pytest.mark.requirement("P-10", "P-13")
-def test_the_caller_sets_its_time_and_no_messages_are_no_error() -> None:
-    machine = fetch_first()
-    assert wake_at(machine.start(0)) == 5
-    machine.status(status("404 No Messages", request=1), 0.1)
+    actions = machine.start(0)
+    assert actions[0] == UnsubscribeAfter(11)
+    assert wake_at(actions) == 5
+    assert only(UnsubscribeAfter, machine.status(status("404 No Messages", request=1), 0.1)) == []
     assert machine.status(status("404 No Messages", request=1), 0.2) == [], "a late status of the first request"
-    assert machine.tick(5) == [End()]
+    assert machine.tick(5) == [End()], "no messages are no error"
+    assert only(UnsubscribeAfter, fetch_first(expires_seconds=60).start(0)) == [], "heartbeats would count too"
 
 
 @pytest.mark.requirement("P-08")
@@ -206,16 +201,13 @@ def test_a_lost_link_ends_a_fetch_that_has_messages_and_is_waited_for_without_an
 # Groups
 
 
-@pytest.mark.requirement("G-05", "G-08", "G-15")
-def test_a_pin_that_a_fetch_learns_is_for_the_next() -> None:
-    machine = fetch(max_messages=5, group="jobs", pin_id="abc")
-    assert [(pull["group"], pull["id"]) for pull in pulls(machine.start(0))] == [("jobs", "abc")]
-    assert machine.pinned("new", 1) == [Pinned("new")]
-    assert machine.pinned("new", 1) == []
-
-
-@pytest.mark.requirement("G-08", "G-09", "G-17")
-def test_a_refused_pin_is_forgotten_and_the_rest_is_requested_without_it(subtests: pytest.Subtests) -> None:
+@pytest.mark.requirement("G-05", "G-08", "G-09", "G-15", "G-17")
+def test_a_pin_is_kept_for_the_next_fetch_and_a_refused_one_forgotten(subtests: pytest.Subtests) -> None:
+    with subtests.test("kept"):
+        machine = fetch(max_messages=5, group="jobs", pin_id="abc")
+        assert [(pull["group"], pull["id"]) for pull in pulls(machine.start(0))] == [("jobs", "abc")]
+        assert machine.pinned("new", 1) == [Pinned("new")]
+        assert machine.pinned("new", 1) == []
     for text in ("423 Nats-Wrong-Pin-Id", "423 Nats-Pin-Id mismatch"):
         with subtests.test(text):
             machine = started(fetch(max_messages=5, group="jobs", expires_seconds=10, pin_id="abc"))

@@ -36,6 +36,10 @@ def test_a_status_that_knows_better_corrects_the_other_request() -> None:
         requests.close(1, told, now=1)
         assert requests.amount == amount, "of ten that are left in truth, request 1 had so many"
         assert left(requests) == [None, amount]
+    requests = two_open(100)
+    for number in (1, 2, 9):
+        requests.close(number, 50, now=1)
+    assert (requests.amount, len(requests)) == (0, 0), "nothing is below zero"
 
 
 @pytest.mark.requirement("C-34")
@@ -71,11 +75,3 @@ def test_an_overdue_request_was_lost_only_if_no_other_request_explains_what_is_l
     requests.add(1, 10, now=0, deadline=31)
     assert requests.expire(31)
     assert requests.amount == 0
-
-
-@pytest.mark.requirement("C-34")
-def test_nothing_is_below_zero() -> None:
-    requests = two_open(100)
-    for number in (1, 2, 9):
-        requests.close(number, 50, now=1)
-    assert (requests.amount, len(requests)) == (0, 0)

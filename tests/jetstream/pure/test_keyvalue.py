@@ -29,15 +29,13 @@ def test_a_bucket_is_a_stream_that_keeps_the_last_of_each_subject_and_an_entry_i
     assert (config["max_msgs_per_subject"], config["discard"], config["allow_rollup_hdrs"]) == (1, "new", True)
     assert (config["deny_delete"], config["allow_direct"], config["allow_msg_ttl"]) == (True, True, True)
     assert (bucket_of("KV_ledger"), bucket_of("ORDERS")) == ("ledger", None)
+    lifetimes: list[tuple[BucketOptions, int]] = [({}, 120), ({"ttl_seconds": 5}, 5), ({"ttl_seconds": 500}, 120)]
+    for options, seconds in lifetimes:
+        window = stream_config("b", options)["duplicate_window"]
+        assert window == seconds * 10**9, "duplicates are not known for longer than values live"
     entry = entry_of("b", "$KV.b.", StoredMessage("KV_b", "$KV.b.a.c", 7, 10**9, Headers(), b"v"))
     assert (entry.key, entry.value, entry.revision, entry.is_value) == ("a.c", b"v", 7, True)
     assert entry.created == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
-
-
-def test_the_window_for_duplicates_is_never_longer_than_values_live() -> None:
-    lifetimes: list[tuple[BucketOptions, int]] = [({}, 120), ({"ttl_seconds": 5}, 5), ({"ttl_seconds": 500}, 120)]
-    for options, seconds in lifetimes:
-        assert stream_config("b", options)["duplicate_window"] == seconds * 10**9
 
 
 @pytest.mark.requirement("X-18")

@@ -42,29 +42,23 @@ def test_a_message_has_its_subject_payload_headers_and_metadata() -> None:
     assert repr(it) == "<Message on orders.eu: 7 bytes>"
 
 
-@pytest.mark.requirement("C-36")
-def test_the_size_is_that_of_subject_reply_headers_and_payload() -> None:
+@pytest.mark.requirement("C-36", "G-08")
+def test_the_size_is_that_of_subject_reply_headers_and_payload_without_the_pin(subtests: pytest.Subtests) -> None:
+    """The pin is the last line of the headers: the first one, a publisher that copies headers would publish again."""
     reply = b"$JS.ACK.S.c.1.1.1.1700000000123456789.9"
     assert len(reply) == 39
     for header in (b"", b"NATS/1.0\r\nA: b\r\n\r\n"):
         assert Message(RecordingLink(), b"m.1", reply, header, bytes(50)).size_bytes == 92 + len(header)
-
-
-PIN_ID = "iuJwuuJHSx5AbrWWzYpQKl"
-
-
-@pytest.mark.requirement("C-36", "G-08")
-def test_the_pin_is_the_last_line_of_the_headers_and_is_not_counted(subtests: pytest.Subtests) -> None:
-    """Naive: the first line, which a publisher that copies a message with its headers would publish again."""
-    pin = f"Nats-Pin-Id: {PIN_ID}\r\n".encode()
+    added = "iuJwuuJHSx5AbrWWzYpQKl"
+    pin = f"Nats-Pin-Id: {added}\r\n".encode()
     own = b"NATS/1.0\r\nA: b\r\n"
     copied = b"NATS/1.0\r\nNats-Pin-Id: OfAnotherConsumer\r\n"
     cases = {
-        own + pin + b"\r\n": (PIN_ID, 18),
-        b"NATS/1.0\r\n" + pin + b"\r\n": (PIN_ID, 0),  # the block is only for the pin
+        own + pin + b"\r\n": (added, 18),
+        b"NATS/1.0\r\n" + pin + b"\r\n": (added, 0),  # the block is only for the pin
         own + b"\r\n": ("", 18),
         b"": ("", 0),
-        copied + pin + b"\r\n": (PIN_ID, len(copied) + 2),
+        copied + pin + b"\r\n": (added, len(copied) + 2),
         copied + b"A: b\r\n\r\n": ("", len(copied) + 8),
         b"NATS/1.0\r\nNats-Pin-Id: \xff\r\n\r\n": ("", 28),
     }

@@ -10,8 +10,8 @@ from penstock_jetstream.core.pulls import PullRequest, next_subject, reply_to, r
 from penstock_jetstream.errors import UsageError
 
 
-@pytest.mark.requirement("C-21", "C-23", "C-24", "C-25", "C-26")
-def test_the_defaults_are_those_of_the_adr() -> None:
+@pytest.mark.requirement("C-21", "C-23", "C-24", "C-25", "C-26", "C-50")
+def test_the_defaults_are_those_of_the_adr_or_of_a_worker() -> None:
     """The heartbeat is half of the expiry within bounds, and the threshold half of the maximum rounded up."""
     options = ConsumeOptions()
     assert (options.maximum, options.by_bytes, options.threshold) == (500, False, 250)
@@ -21,6 +21,9 @@ def test_the_defaults_are_those_of_the_adr() -> None:
     for maximum, threshold in ((1, 1), (2, 1), (3, 2), (5, 3), (500, 250)):
         assert ConsumeOptions(max_messages=maximum).threshold == threshold
         assert ConsumeOptions(max_bytes=maximum).threshold == threshold
+    of_worker = ConsumeOptions.for_worker(max_messages=1000)  # which notices a lost request within 4 s
+    assert (of_worker.expires_seconds, of_worker.heartbeat_seconds, of_worker.maximum) == (10, 2, 1000)
+    assert ConsumeOptions.for_worker(expires_seconds=20).expires_seconds == 20
 
 
 @pytest.mark.requirement("C-20", "C-23", "C-24", "C-26")
@@ -44,13 +47,6 @@ def test_impossible_options_are_refused_with_a_sentence(subtests: pytest.Subtest
     for options, sentence in cases:
         with subtests.test(str(options)), pytest.raises(UsageError, match=sentence):
             ConsumeOptions(**options)
-
-
-@pytest.mark.requirement("C-50")
-def test_a_worker_notices_a_lost_request_within_4_seconds() -> None:
-    options = ConsumeOptions.for_worker(max_messages=1000)
-    assert (options.expires_seconds, options.heartbeat_seconds, options.maximum) == (10, 2, 1000)
-    assert ConsumeOptions.for_worker(expires_seconds=20).expires_seconds == 20
 
 
 @pytest.mark.requirement("C-11", "C-12")

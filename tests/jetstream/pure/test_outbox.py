@@ -6,17 +6,13 @@ from penstock_jetstream.core.outbox import Outbox
 from penstock_jetstream.errors import BufferFullError
 
 
-def test_everything_leaves_at_once_and_in_order() -> None:
+def test_everything_leaves_at_once_and_in_order_but_what_a_lost_link_discards() -> None:
     outbox = Outbox(100)
     for piece in (b"a", b"bc", b"d"):
         outbox.add(piece)
     assert (len(outbox), outbox.size_bytes) == (3, 4)
     assert outbox.take() == b"abcd"
     assert (len(outbox), outbox.size_bytes, outbox.take()) == (0, 0, b"")
-
-
-def test_a_lost_link_discards_what_is_perishable_and_housekeeping_and_nothing_else() -> None:
-    outbox = Outbox(100)
     outbox.add(b"pull", perishable=True)
     outbox.take()
     outbox.add(b"a")

@@ -59,7 +59,7 @@ def test_connect_has_the_name_and_the_user_and_asks_for_headers_and_no_responder
     assert not options["verbose"]
 
 
-def test_a_refusal_is_an_authentication_error_or_a_link_error_with_advice_for_a_full_server(
+def test_a_refusal_is_an_authentication_error_a_link_error_or_a_permission_violation_that_names_a_subject(
     subtests: pytest.Subtests,
 ) -> None:
     kinds = ("Authorization Violation", "Authentication Timeout", "User Authentication Expired")
@@ -76,9 +76,6 @@ def test_a_refusal_is_an_authentication_error_or_a_link_error_with_advice_for_a_
     for text in ("Stale Connection", "Parser Error", "something new"):
         with subtests.test(text):
             assert type(refusal_error("nats://a:4222", text)) is LinkError
-
-
-def test_a_permission_violation_names_one_subject() -> None:
     publish = 'Permissions Violation for Publish to "a.b"'
     subscribe = 'Permissions Violation for Subscription to "a.b"'
     texts = (publish, subscribe, f'{subscribe} using queue "q"', "Authorization Violation")
