@@ -1,6 +1,5 @@
 """What Consume does, by example. Times are in seconds; each message has 100 bytes unless a test says otherwise."""
 
-import math
 
 import pytest
 
@@ -505,20 +504,26 @@ def test_every_state_and_every_status_is_in_its_table_and_every_state_but_the_la
     assert {state for state, row in TRANSITIONS.items() if Signal.END not in row} == {State.ENDED}
 
 
+REQUESTS_A_MINUTE_MAX = 12
+
+
 def test_no_answer_of_a_server_makes_it_ask_in_a_hot_loop(subtests: pytest.Subtests) -> None:
-    """A server that answers every request at once with the same status gets at most 12 in the first minute."""
+    """It answers each request at once with the same status."""
     for text, kind in STATUSES.items():
-        if REACTIONS[kind].then is not Then.END:
+        if REACTIONS[kind].then is not Then.END and kind is not Kind.COMPLETED:  # which comes only with messages
             with subtests.test(text):
-                assert requests_in_a_minute(consume(expires_seconds=10), text) <= 12
+                assert requests_in_a_minute(consume(expires_seconds=10), text) <= REQUESTS_A_MINUTE_MAX
 
 
 def requests_in_a_minute(machine: Consume, text: str) -> int:
-    now, actions, due = 0.0, machine.start(0), math.inf
+    now, actions = 0.0, machine.start(0)
     while True:
-        for pull in only(Pull, actions):
+        unanswered = only(Pull, actions)
+        while unanswered and machine.requests <= REQUESTS_A_MINUTE_MAX:
             now += 0.001
-            actions = [*actions, *machine.status(status(text, request=pull.number, messages=10), now)]
+            answer = machine.status(status(text, request=unanswered.pop(0).number, messages=10), now)
+            unanswered += only(Pull, answer)
+            actions += answer
         due = wake_at(actions)
         if due > 60:
             return machine.requests
