@@ -1,6 +1,5 @@
 """What Consume does, by example. Times are in seconds; each message has 100 bytes unless a test says otherwise."""
 
-
 import pytest
 
 from penstock_jetstream import errors
@@ -155,8 +154,10 @@ def test_a_final_status_ends_it_once_with_an_error_that_names_the_consumer(subte
             assert machine.status(status(text, request=1), 2) == []
 
 
-@pytest.mark.requirement("C-41", "S-33")
-def test_a_status_that_may_pass_is_reported_and_retried_with_backoff(subtests: pytest.Subtests) -> None:
+@pytest.mark.requirement("C-41", "C-44", "S-33")
+def test_a_status_that_may_pass_is_reported_and_retried_with_a_backoff_of_at_most_two_heartbeats(
+    subtests: pytest.Subtests,
+) -> None:
     for text in (
         "409 Exceeded MaxRequestBatch of 5",
         "409 Exceeded MaxRequestExpires of 5s",
@@ -176,18 +177,14 @@ def test_a_status_that_may_pass_is_reported_and_retried_with_backoff(subtests: p
                 now = wake_at(actions)
                 assert batches(machine.tick(now)) == [10]
             assert waits == [1, 2, 4, 8, 10, 10, 10]
-
-
-@pytest.mark.requirement("C-41", "C-44")
-def test_backoff_is_at_most_two_heartbeats() -> None:
-    """Naive: wait 8 s although a leader was elected in that time, where a lost request is noticed after 4 s."""
-    machine = started(expires_seconds=10, idle_heartbeat_seconds=2)
-    now, asked_at = 0, []
-    for request in range(1, 6):
-        machine.status(status("503 ", request=request), now)
-        now = next(later for later in range(now + 1, 60) if batches(machine.tick(later)))
-        asked_at.append(now)
-    assert asked_at == [1, 3, 7, 11, 15]
+    with subtests.test("naive: wait 8 s although a leader was elected, where a lost request is noticed after 4 s"):
+        machine = started(expires_seconds=10, idle_heartbeat_seconds=2)
+        second, asked_at = 0, []
+        for request in range(1, 6):
+            machine.status(status("503 ", request=request), second)
+            second = next(later for later in range(second + 1, 60) if batches(machine.tick(later)))
+            asked_at.append(second)
+        assert asked_at == [1, 3, 7, 11, 15]
 
 
 @pytest.mark.requirement("C-41")
@@ -310,17 +307,19 @@ def test_two_missed_heartbeats_are_reported_and_followed_by_a_new_pull(subtests:
             machine.status(status(text, request=1, messages=10), 9.9)
             assert reported(machine.tick(10)) == []
             assert reported(machine.tick(19.9)) == ["HeartbeatMissedError"]
-
-
-@pytest.mark.requirement("C-50")
-def test_no_heartbeat_is_due_while_nothing_is_requested() -> None:
-    machine = started(expires_seconds=10)
-    machine.arrived(10, 10 * SIZE, 1)
-    assert reported(machine.tick(11)) == []
-    assert reported(machine.tick(1000)) == []
-    assert batches(machine.processed(10, 10 * SIZE, 2000)) == [10]
-    assert reported(machine.tick(2009)) == []
-    assert reported(machine.tick(2010)) == ["HeartbeatMissedError"]
+    with subtests.test("no heartbeat is due while nothing is requested"):
+        machine = started(expires_seconds=10)
+        machine.arrived(10, 10 * SIZE, 1)
+        assert reported(machine.tick(11)) == []
+        assert reported(machine.tick(1000)) == []
+        assert batches(machine.processed(10, 10 * SIZE, 2000)) == [10]
+        assert reported(machine.tick(2009)) == []
+        assert reported(machine.tick(2010)) == ["HeartbeatMissedError"]
+    with subtests.test("a machine that wakes late listens first: what the server sent is in the socket"):
+        machine = started()
+        actions = machine.tick(3600)
+        assert (reported(actions), wake_at(actions)) == ([], 3601), "its expiry was lost unless it is read now"
+        assert batches(machine.tick(3601)) == [10]
 
 
 @pytest.mark.requirement("C-02", "C-30", "C-34", "C-35", "C-51")
@@ -348,14 +347,6 @@ def test_late_messages_are_taken_and_not_mistaken_for_those_that_are_due() -> No
     machine.arrived(10, 10 * SIZE, 10.2)
     assert batches(machine.processed(14, 14 * SIZE, 11)) == []
     assert batches(machine.processed(1, SIZE, 11)) == [5]
-
-
-def test_a_machine_that_wakes_late_listens_before_it_reports_silence() -> None:
-    """The lid was closed for an hour: what the server sent is in the socket, and not read yet."""
-    machine = started()
-    actions = machine.tick(3600)
-    assert (reported(actions), wake_at(actions)) == ([], 3601), "its expiry was lost unless it is read now"
-    assert batches(machine.tick(3601)) == [10]
 
 
 # The link

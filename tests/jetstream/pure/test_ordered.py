@@ -228,11 +228,16 @@ def test_the_start_is_kept_until_a_message_was_handed_over(subtests: pytest.Subt
 # A stream that changed: by sequence, the next consumer would silently wait for as many messages as there were
 
 
+def look_again(machine: Ordered, found: Seen | None, *, floor: int = 0) -> list[Action]:
+    """Return what is done when the second consumer was created and the stream is found like that, or not at all."""
+    machine.troubled(1, None, LONG_AFTER)
+    machine.created(2, floor, LONG_AFTER)
+    return machine.stream_seen(2, found, LONG_AFTER) if found else machine.stream_not_seen(2, LONG_AFTER)
+
+
 def after_restart(machine: Ordered, found: Seen) -> dict[str, Any]:
     """Return where the next consumer starts once the stream is found like that, which must be reported."""
-    machine.troubled(1, None, LONG_AFTER)
-    machine.created(2, 0, LONG_AFTER)
-    actions = machine.stream_seen(2, found, LONG_AFTER)
+    actions = look_again(machine, found)
     assert reported(actions) == ["StreamRestartedError"]
     assert actions[1] == Drop("order_2")
     return start_of(actions)
@@ -269,10 +274,7 @@ def test_a_stream_that_only_grew_or_expired_or_cannot_be_looked_at_is_the_same(s
         with subtests.test(name):
             machine = reading()
             hand_over(machine, 100)
-            machine.troubled(1, None, LONG_AFTER)
-            machine.created(2, 100, LONG_AFTER)
-            then = machine.stream_seen(2, found, LONG_AFTER) if found else machine.stream_not_seen(2, LONG_AFTER)
-            assert then == [Read(2, "order_2")]
+            assert look_again(machine, found, floor=100) == [Read(2, "order_2")]
 
 
 def test_a_stream_that_was_recreated_is_reported_once_and_has_nothing_old_if_no_message_was_handed_over() -> None:
