@@ -158,21 +158,22 @@ def test_a_final_status_ends_it_once_with_an_error_that_names_the_consumer(subte
 def test_a_status_that_may_pass_is_reported_and_retried_with_a_backoff_of_at_most_two_heartbeats(
     subtests: pytest.Subtests,
 ) -> None:
-    for text in (
-        "409 Exceeded MaxRequestBatch of 5",
-        "409 Exceeded MaxRequestExpires of 5s",
-        "409 Exceeded MaxRequestMaxBytes of 5",
-        "409 Exceeded MaxWaiting",
-        "409 Server Shutdown",
-        "503 ",
-        "418 I'm a teapot",
-    ):
+    cases = {
+        "409 Exceeded MaxRequestBatch of 5": "RequestRefusedError",
+        "409 Exceeded MaxRequestExpires of 5s": "RequestRefusedError",
+        "409 Exceeded MaxRequestMaxBytes of 5": "RequestRefusedError",
+        "409 Exceeded MaxWaiting": "RequestRefusedError",
+        "409 Server Shutdown": "RequestLostError",
+        "503 ": "NoLeaderOrMissingError",
+        "418 I'm a teapot": "UnknownStatusError",
+    }
+    for text, error in cases.items():
         with subtests.test(text):
             machine = started()
             now, waits = 0.0, []
             for request in range(1, 8):
                 actions = machine.status(status(text, request=request), now)
-                assert (len(reported(actions)), batches(actions)) == (1, [])
+                assert (reported(actions), batches(actions)) == ([error], [])
                 waits.append(wake_at(actions) - now)
                 now = wake_at(actions)
                 assert batches(machine.tick(now)) == [10]

@@ -65,7 +65,7 @@ class Served:
 
 
 @dataclass(slots=True)
-class Server:
+class StreamServer:
     """The stream and its consumers."""
 
     stream: list[Stored] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Server:
         return Seen(f"{self.created}", first.sequence, first.timestamp_ns, self.last_sequence)
 
 
-class World:
+class OrderedWorld:
     """One run."""
 
     def __init__(self, seed: int, machine: Callable[[OrderedOptions], Ordered] = Ordered) -> None:
@@ -117,7 +117,7 @@ class World:
         self.faults = [name for name in FAULTS if self.chance.random() < 0.5]
         self.calm = False
         self.now = 0.0
-        self.server = Server()
+        self.server = StreamServer()
         self.machine = machine(OrderedOptions(stream="S", name_prefix="o"))
         self.linked = True
         self.wire: deque[OnItsWay] = deque()

@@ -8,7 +8,7 @@ import pytest
 from penstock_jetstream.core.ordered import Action, Ordered, Seen
 from penstock_jetstream.core.ordered_options import OrderedOptions
 from penstock_jetstream.errors import JetStreamError
-from tests.jetstream.simulation.ordered_world import World
+from tests.jetstream.simulation.ordered_world import OrderedWorld
 from tests.jetstream.simulation.violation import Violation
 
 QUICK_SEEDS = 250
@@ -17,7 +17,7 @@ SEEDS = 2_000
 
 def live(seeds: range, machine: Callable[[OrderedOptions], Ordered] = Ordered) -> None:
     for seed in seeds:
-        World(seed, machine).run()
+        OrderedWorld(seed, machine).run()
 
 
 @pytest.mark.requirement("O-01", "O-02", "O-06", "O-07")
