@@ -4,24 +4,30 @@ A test's CPU is that of its process and of the processes that it started and tha
 end with the run, and belong to no test.
 """
 
-import json
+import contextlib
 import os
 import re
 import resource
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+from _pytest.junitxml import xml_key
 
+from tests.testbed import run
 from tools import times
 
 LEAST_FIXTURE_SECONDS = 0.05
 PROGRESS_SECONDS = 10
 UNKNOWN_TEST_SECONDS = 0.1
+JVM_COUNT_SECONDS = 0.5
+"""Less than any JVM takes to start."""
 
 CPU_BEGAN = pytest.StashKey[float]()
 
@@ -38,6 +44,11 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_note_process)
     if config.option.progress and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Progress(config), "progress")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if xml_key in session.config.stash:  # only the process that writes the report has it
+        session.config.pluginmanager.register(JvmCount(), "jvm-count")
 
 
 def _note_process(event: str, arguments: tuple[Any, ...]) -> None:
@@ -85,12 +96,39 @@ def _cpu_seconds() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
+class JvmCount:
+    """Counts the run's JVMs: drivers start them, and so no test process sees it."""
+
+    def __init__(self) -> None:
+        self._seen: set[psutil.Process] = set()
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="jvm-count", daemon=True)
+        self._thread.start()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Add the count before the report is written."""
+        self._is_over.set()
+        self._thread.join()
+        session.config.stash[xml_key].add_global_property(f"{times.STARTED}JVM", str(len(self._seen)))
+
+    def _work(self) -> None:
+        folder = str(run.current().folder)
+        foreign: set[psutil.Process] = set()
+        while not self._is_over.wait(JVM_COUNT_SECONDS):
+            for process in psutil.process_iter(["name"]):
+                if process.info["name"] == "java" and process not in self._seen | foreign:
+                    with contextlib.suppress(psutil.Error):
+                        of_this_run = process.environ().get(run.VARIABLE) == folder
+                        (self._seen if of_this_run else foreign).add(process)
+
+
 class Progress:
     """Lines such as "412 of 2,310 tests, 1:20 so far, about 5:10 left", by what the last kept run took."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._kept = json.loads(times.KEPT.read_text()) if times.KEPT.exists() else {}
+        self._kept = times.kept_folders()
         self._expected: dict[str, float] = {}
         self._began = self._spoke_at = time.monotonic()
         self._tests = 0

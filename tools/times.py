@@ -25,7 +25,10 @@ from tools.results import FOLDER
 BUDGETS = ROOT / "tests" / "budgets.toml"
 KEPT = ROOT / "tests" / "times.json"
 CPU, FIXTURE, STARTED = "cpu", "fixture:", "started:"
-"""The names of a test's properties: its CPU seconds, a fixture's seconds, how many of a program it started."""
+"""The names of a test's properties: its CPU seconds, a fixture's seconds, how many of a program it started.
+
+The whole run has a property for what only it can count: the JVMs, which are started by what the tests start.
+"""
 
 SLOWEST = 30
 FIXTURES_SHOWN = 15
@@ -51,11 +54,18 @@ class Times:
     fixtures: Counter[str] = field(default_factory=Counter)
     started: Counter[str] = field(default_factory=Counter)
 
-    def folder_shares(self) -> dict[str, dict[str, float]]:
-        """Return the folders' shares as JSON can have them."""
+    def slowest(self) -> list[tuple[float, str]]:
+        return sorted(self.tests, reverse=True)[:SLOWEST]
+
+    def as_json(self) -> dict[str, object]:
         return {
-            name: {"tests": share.tests, "seconds": round(share.seconds, 1), "cpu": round(share.cpu, 1)}
-            for name, share in sorted(self.folders.items())
+            "folders": {
+                name: {"tests": share.tests, "seconds": round(share.seconds, 1), "cpu": round(share.cpu, 1)}
+                for name, share in sorted(self.folders.items())
+            },
+            "slowest": {name: round(seconds, 1) for seconds, name in self.slowest()},
+            "fixtures": {name: round(seconds, 1) for name, seconds in self.fixtures.most_common(FIXTURES_SHOWN)},
+            "started": dict(self.started.most_common()),
         }
 
 
@@ -69,7 +79,10 @@ def folder_of(test_class: str) -> str:
 def read(report: Path) -> Times:
     """Read the report that pytest has written."""
     times = Times()
-    for case in ET.parse(report).getroot().iter("testcase"):  # noqa: S314 - pytest has written it for us
+    root = ET.parse(report).getroot()  # noqa: S314 - pytest has written it for us
+    for each in root.iterfind("testsuite/properties/property"):
+        times.started[each.get("name", "").removeprefix(STARTED)] += int(each.get("value", "0"))
+    for case in root.iter("testcase"):
         properties = {each.get("name", ""): each.get("value", "") for each in case.iter("property")}
         seconds = float(case.get("time", "0"))
         name = f"{case.get('classname', '').removeprefix('tests.').replace('.', '/')}::{case.get('name')}"
@@ -93,7 +106,7 @@ def tables(times: Times) -> str:
 
 def _lines(times: Times) -> Iterator[str]:
     yield f"\nSlowest {SLOWEST} tests, in seconds"
-    for seconds, name in sorted(times.tests, reverse=True)[:SLOWEST]:
+    for seconds, name in times.slowest():
         yield f"{seconds:8.1f}  {name}"
     budgets = read_budgets()
     yield "\nFolders: tests, seconds, CPU seconds (budget)"
@@ -118,13 +131,19 @@ def read_budgets() -> dict[str, float]:
 
 
 def keep(times: Times) -> None:
-    KEPT.write_text(json.dumps(times.folder_shares(), indent=1) + "\n")
+    KEPT.write_text(json.dumps(times.as_json(), indent=1) + "\n")
     say(f"Kept in {KEPT.relative_to(ROOT)}.")
+
+
+def kept_folders() -> dict[str, dict[str, float]]:
+    """Return what each folder took in the last run that was kept."""
+    folders: dict[str, dict[str, float]] = json.loads(KEPT.read_text())["folders"] if KEPT.exists() else {}
+    return folders
 
 
 def over_budget() -> Iterator[str]:
     """Return a sentence for each folder whose kept time and budget do not fit."""
-    budgets, kept = read_budgets(), json.loads(KEPT.read_text())
+    budgets, kept = read_budgets(), kept_folders()
     for name in sorted(budgets.keys() | kept.keys()):
         if name not in budgets:
             yield f"{name} has no budget in {BUDGETS.relative_to(ROOT)}."
