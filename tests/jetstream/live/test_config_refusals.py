@@ -198,36 +198,6 @@ async def test_consumer_that_servers_refuse_is_refused_here_first(
             assert field in guilty(CONSUMER, config, Facts(clustered=False, stream=made))
 
 
-@pytest.mark.requirement("G-04")
-async def test_groups_that_the_protocol_forbids_are_refused(
-    raw: Raw, fresh_name: str, subtests: pytest.Subtests
-) -> None:
-    await raw.make_stream(fresh_name)
-    for field, change in (
-        ("priority_groups", {"priority_groups": ["a", "b"]}),
-        ("ack_policy", {"ack_policy": "none"}),
-        ("priority_timeout", {"priority_timeout": SECOND}),
-    ):
-        config = {**EXPLICIT, "priority_policy": "overflow", "priority_groups": ["a"], "durable_name": field, **change}
-        with subtests.test(field):
-            await raw.do(f"CONSUMER.CREATE.{fresh_name}.{field}", {"stream_name": fresh_name, "config": config})
-            assert field in guilty(CONSUMER, config, Facts())
-
-
-@pytest.mark.requirement("X-04")
-async def test_reserved_metadata_is_refused_though_servers_take_it(server: NatsServer, fresh_name: str) -> None:
-    metadata = {"_nats.mine": "1", "_nats.ver": "0.0.1", "team": "a"}
-    async with connected(**server.connect_arguments()) as raw:
-        request = {"name": fresh_name, "metadata": metadata}
-        stored = (await raw.do(f"STREAM.CREATE.{fresh_name}", request))["config"]["metadata"]
-    assert stored["_nats.mine"] == "1"
-    assert stored["_nats.ver"] != "0.0.1"
-    assert [problem.field for problem in validate(STREAM, {"name": "A", "metadata": metadata})] == [
-        "metadata._nats.mine"
-    ]
-    assert validate(STREAM, {"name": "A", "metadata": {**stored, "_nats.mine": ""}}) != []
-
-
 TOO_LONG = "x" * 256
 
 
@@ -320,46 +290,31 @@ async def test_refused_update_of_a_consumer_is_not_planned(
             assert isinstance(plan_update(CONSUMER, {**actual, **change}, actual), Impossible)
 
 
-async def test_limits_below_those_of_consumers_are_refused_as_permanent(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name)
+async def test_refusal_has_its_kind(raw: Raw, fresh_name: str, subtests: pytest.Subtests) -> None:
+    made = await raw.make_stream(fresh_name)
     await raw.make_consumer(f"{fresh_name}.c", max_ack_pending=100)
-    stream = (await raw.do(f"STREAM.INFO.{fresh_name}"))["config"]
-    limited = {**stream, "consumer_limits": {"max_ack_pending": 99}}
-    answer = await raw.api(f"STREAM.UPDATE.{fresh_name}", limited)
-    error = api_error(answer["error"], operation="updated", object=f"stream {fresh_name}")
-    assert (error.err_code, error.code, error.kind) == (ErrorCode.STREAM_UPDATE_FAILED, 500, Kind.PERMANENT)
 
+    def consumer(action: str, name: str) -> Json:
+        config = {**EXPLICIT, "durable_name": name, "description": "other"}
+        return {"stream_name": fresh_name, "config": config, "action": action}
 
-async def test_stream_or_consumer_in_the_way_is_a_conflict(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name)
-    await raw.make_consumer(f"{fresh_name}.c")
     overlapping = {"name": f"{fresh_name}-2", "subjects": [f"{fresh_name}.a"]}
-    other = {**EXPLICIT, "description": "other"}
-    asked: list[tuple[str, Json, int]] = [
-        (f"STREAM.CREATE.{fresh_name}", {"name": fresh_name, "description": "other"}, 10058),
-        (f"STREAM.CREATE.{fresh_name}-2", overlapping, 10065),
-        (f"CONSUMER.CREATE.{fresh_name}.c", {"stream_name": fresh_name, "config": other, "action": "create"}, 10148),
-    ]
-    for operation, body, err_code in asked:
-        answer = await raw.api(operation, body)
-        error = api_error(answer["error"], operation="created", object="stream or consumer")
-        assert (error.err_code, error.kind) == (err_code, Kind.CONFLICT)
-
-
-async def test_what_is_not_there_is_missing(raw: Raw, fresh_name: str) -> None:
-    nothing = await raw.api(f"STREAM.INFO.{fresh_name}")
-    await raw.make_stream(fresh_name)
-    update = {"stream_name": fresh_name, "config": EXPLICIT, "action": "update"}
-    answers = [
-        (nothing, 10059),
-        (await raw.api(f"CONSUMER.INFO.{fresh_name}.c"), 10014),
-        (await raw.api(f"CONSUMER.CREATE.{fresh_name}.c", update), 10149),
-        (await raw.api(f"STREAM.MSG.GET.{fresh_name}", {"seq": 5}), 10037),
-        (await raw.api(f"STREAM.MSG.DELETE.{fresh_name}", {"seq": 5}), 10043),
-    ]
-    for answer, err_code in answers:
-        error = api_error(answer["error"], operation="read", object="it")
-        assert (error.err_code, error.kind) == (err_code, Kind.MISSING)
+    limited = {**made, "consumer_limits": {"max_ack_pending": 99}}
+    for operation, body, err_code, kind in (
+        (f"STREAM.UPDATE.{fresh_name}", limited, ErrorCode.STREAM_UPDATE_FAILED, Kind.PERMANENT),
+        (f"STREAM.CREATE.{fresh_name}", {"name": fresh_name, "description": "other"}, 10058, Kind.CONFLICT),
+        (f"STREAM.CREATE.{fresh_name}-2", overlapping, 10065, Kind.CONFLICT),
+        (f"CONSUMER.CREATE.{fresh_name}.c", consumer("create", "c"), 10148, Kind.CONFLICT),
+        (f"STREAM.INFO.{fresh_name}-2", {}, 10059, Kind.MISSING),
+        (f"CONSUMER.INFO.{fresh_name}.d", {}, 10014, Kind.MISSING),
+        (f"CONSUMER.CREATE.{fresh_name}.d", consumer("update", "d"), 10149, Kind.MISSING),
+        (f"STREAM.MSG.GET.{fresh_name}", {"seq": 5}, 10037, Kind.MISSING),
+        (f"STREAM.MSG.DELETE.{fresh_name}", {"seq": 5}, 10043, Kind.MISSING),
+    ):
+        with subtests.test(f"{err_code}-{operation.partition(fresh_name)[0]}"):
+            answer = await raw.api(operation, body)
+            error = api_error(answer["error"], operation="asked for", object="stream or consumer")
+            assert (error.err_code, error.kind) == (err_code, kind)
 
 
 @pytest.mark.requirement("X-05")
@@ -371,13 +326,6 @@ async def test_filters_in_the_requests_subject_are_those_of_the_configuration(ra
     assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c.a", several) == 10137
     assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c.a", other) == 10131
     assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c", mismatch) == 10017
-
-
-async def test_work_queue_has_one_consumer_for_each_message(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name, retention="workqueue")
-    await raw.make_consumer(f"{fresh_name}.a", filter_subject=f"{fresh_name}.>")
-    assert await raw.refused_consumer(f"{fresh_name}.b") == 10099
-    assert await raw.refused_consumer(f"{fresh_name}.b", filter_subject=f"{fresh_name}.x") == 10100
 
 
 async def test_what_only_a_cluster_can_refuse_is_known_too(nats_cluster: NatsCluster) -> None:

@@ -137,21 +137,6 @@ async def test_expired_user_returns_with_new_credentials(start_nats: StartNats, 
         await events.have(Connected)
 
 
-async def test_user_that_is_not_known_any_more_is_tried_again_until_it_is(start_nats: StartNats) -> None:
-    server = start_nats(access=access_of("userpass"))
-    configuration = server.config_file.read_text()
-    user = server.access.client.arguments["user"]
-    async with Connection(server.url, auth=login(server.access), options=QUICK) as connection:
-        events = Events(connection)
-        server.config_file.write_text(configuration.replace(user, "someone-else"))
-        server.restart()
-        await events.have(Disconnected)
-        await events.until(lambda: any(isinstance(failed.error, AuthenticationError) for failed in events.of(Failed)))
-        server.config_file.write_text(configuration)
-        server.restart()
-        await events.have(Connected)
-
-
 def test_no_secret_is_in_a_representation() -> None:
     secret = "do-not-show-this"
     for auth in (Token(secret), UserPassword("me", secret), Nkey(secret), Credentials(secret), Jwt(secret, secret)):

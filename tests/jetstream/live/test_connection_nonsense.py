@@ -26,10 +26,11 @@ GIGABYTE = 1 << 30
 
 @dataclass
 class Script:
-    """A server that answers PINGs; the nth connection is told the nth nonsense when it is established."""
+    """A server that answers PINGs; the nth connection gets the nth nonsense when it is established."""
 
     greeting: bytes = INFO
     nonsense: Sequence[bytes] = ()
+    answers_pings: bool = True
     connections: int = 0
     url: str = ""
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
@@ -39,7 +40,7 @@ class Script:
         self.writers.append(writer)
         writer.write(self.greeting)
         while line := await reader.readline():
-            if line == b"PING\r\n":
+            if line == b"PING\r\n" and self.answers_pings:
                 writer.write(b"PONG\r\n")
             if line.startswith(b"SUB ") and turn < len(self.nonsense):
                 writer.write(self.nonsense[turn])
@@ -87,15 +88,6 @@ async def test_link_is_dropped_with_the_reason_and_replaced(subtests: pytest.Sub
                     assert len(events.of(Connected)) == 2
 
 
-async def test_what_came_before_nonsense_is_heard() -> None:
-    nonsense = b"MSG a 1 5\r\nhello\r\n" + b"MSG a 1 r 5\r\nworld\r\nMSG a 1 nothing\r\n"
-    async with playing(Script(nonsense=[nonsense[:-17], b""])) as script:
-        heard = Heard()
-        async with Connection(script.url, options=QUICK) as connection:
-            connection.subscribe("a", heard)
-            assert await heard.have(2) == [b"hello", b"world"]
-
-
 async def test_frame_that_never_ends_is_given_up_with_its_link() -> None:
     """A claim that is just possible is waited for, without the memory it claims, until the peer is found dead."""
     torn = b"MSG a 1 %d\r\nhello" % (MAX_FRAME_BYTES - 1)
@@ -110,7 +102,7 @@ async def test_frame_that_never_ends_is_given_up_with_its_link() -> None:
             assert await heard.have(1) == [b"hello"]
 
 
-GREETINGS = (
+REFUSED_GREETINGS = (
     (b"220 smtp.example ready\r\n", "does not speak NATS"),
     (b"PING\r\n", "does not speak NATS: it begins with b'PING"),
     (b"INFO nothing\r\n", "INFO is not JSON"),
@@ -123,12 +115,13 @@ GREETINGS = (
 )
 
 
-async def test_greeting_that_is_none_ends_the_attempt(subtests: pytest.Subtests) -> None:
-    for greeting, said in GREETINGS:
-        with subtests.test(repr(greeting[:40])):
-            async with playing(Script(greeting=greeting)) as script:
-                with pytest.raises((LinkError, ProtocolError), match=said):
-                    await Connection(script.url, options=HASTY if "within" in said else QUICK).open()
+async def test_server_that_does_not_greet_or_answer_to_connect_ends_the_attempt(subtests: pytest.Subtests) -> None:
+    scripts = [(Script(greeting), error) for greeting, error in REFUSED_GREETINGS]
+    for server, error in (*scripts, (Script(answers_pings=False), r"did not answer to CONNECT within 0\.2 s")):
+        with subtests.test(repr(server.greeting[:40])):
+            async with playing(server) as script:
+                with pytest.raises((LinkError, ProtocolError), match=error):
+                    await Connection(script.url, options=HASTY if "within" in error else QUICK).open()
                 gc.collect()
 
 
@@ -144,20 +137,6 @@ async def test_nothing_is_taken_that_was_slipped_in_before_encryption() -> None:
     async with playing(Script(greeting=demanding + b"MSG a 1 5\r\nhello\r\n")) as script:
         with pytest.raises(ProtocolError, match="between its greeting and TLS"):
             await Connection(script.url, tls=Tls(), options=QUICK).open()
-
-
-async def test_server_that_answers_nothing_to_connect_is_given_up() -> None:
-    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writers.append(writer)
-        writer.write(INFO)
-
-    writers: list[asyncio.StreamWriter] = []
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        url = "nats://{}:{}".format(*server.sockets[0].getsockname())
-        with pytest.raises(LinkError, match=r"did not answer to CONNECT within 0\.2 s"):
-            await Connection(url, options=HASTY).open()
-        for writer in writers:
-            writer.close()
 
 
 async def test_server_that_accepts_and_drops_is_not_asked_in_a_hot_loop() -> None:

@@ -9,9 +9,7 @@ from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.errors import (
     AuthenticationError,
     JetStreamError,
-    MessageTooLargeError,
     NoLeaderOrMissingError,
-    RequestRefusedError,
 )
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.identity import UserPassword
@@ -53,49 +51,6 @@ async def test_reports_without_a_callback_are_logged(it: Scene, caplog: pytest.L
         await until(lambda: caplog.records)
     assert caplog.records[0].name == "penstock_jetstream"
     assert f"Nobody answers for consumer missing of stream {it.stream}" in caplog.messages[0]
-
-
-@pytest.mark.requirement("C-41", "C-44")
-async def test_refused_pull_is_reported_and_not_repeated_in_a_hot_loop(it: Scene, fresh_name: str) -> None:
-    """Naive: 712 pulls in 2 s, no error, no message. It goes on when the consumer's limit is raised."""
-    async with it.watched_pulls() as pulls:
-        consumer = await it.create(max_batch=2)
-        await it.fill(1)
-        async with consumer.consume(max_messages=10) as messages:
-            await until(lambda: it.reports)
-            await it.js.consumers.modify(fresh_name, "c", lambda config: {**config, "max_batch": 10})
-            assert int((await anext(aiter(messages))).data) == 1
-        assert {type(report) for report in it.reports} == {RequestRefusedError}
-        assert len(pulls) == 2
-
-
-async def test_message_too_large_for_the_buffer_is_reported_with_pauses(it: Scene, fresh_name: str) -> None:
-    """Naive: pulled for again at once and for ever, while nothing comes and nothing is said."""
-    async with it.watched_pulls() as pulls:
-        consumer = await it.create()
-        await it.fill(1, size_bytes=2000)
-        await it.fill(1, size_bytes=10)
-        async with consumer.consume(max_bytes=1000) as messages:
-            await until(lambda: it.reports)
-            assert isinstance(it.reports[0], MessageTooLargeError)
-            await it.js.streams.delete_message(fresh_name, 1)
-            assert (await anext(aiter(messages))).size_bytes < 1000
-        assert len(pulls) <= 4
-
-
-@pytest.mark.requirement("V-07", "V-03")
-async def test_consumer_that_is_stuck_at_max_ack_pending_shows_it_and_goes_on_with_the_next_ack(it: Scene) -> None:
-    """Naive: nothing comes and nothing tells why."""
-    consumer = await it.create(max_ack_pending=3)
-    await it.fill(5)
-    async with consumer.consume() as messages:
-        iteration = aiter(messages)
-        held = [await anext(iteration) for _ in range(3)]
-        await it.until(lambda info: (info.num_pending, info.num_waiting) == (2, 1))
-        info = await consumer.info()
-        assert info.num_ack_pending == info.config["max_ack_pending"] == 3
-        held[0].ack()
-        assert int((await anext(iteration)).data) == 4
 
 
 # What is left at the end

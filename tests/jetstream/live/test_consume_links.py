@@ -13,7 +13,6 @@ from penstock_jetstream.core.acks import parse_token
 from penstock_jetstream.errors import ConsumeError, ConsumerDeletedError, HeartbeatMissedError, RequestLostError
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.events import Connected
-from penstock_jetstream.transport.options import Options
 from tests.jetstream.scene import SECOND, Scene, on_newest_servers, read, scene, until
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartNatsCluster, StartRelay
@@ -59,50 +58,6 @@ async def test_repeated_cuts_cost_no_message(server: NatsServer, start_relay: St
                 await links.acquire()
             await reading
     assert seen == set(range(1, 31))
-
-
-@pytest.mark.requirement("C-53")
-async def test_no_pull_is_made_without_a_link(server: NatsServer, start_relay: StartRelay, fresh_name: str) -> None:
-    """Naive: pulls of the time without a link are buffered, and arrive all together when it is back."""
-    relay = start_relay(server.port)
-    async with scene(server.url, fresh_name) as it, Connection(relay.url) as shaky, it.watched_pulls() as pulls:
-        await it.create()
-        async with JetStream(shaky).consumer(fresh_name, "c").consume(max_messages=4) as messages:
-            await until(lambda: pulls)
-            await it.fill(4)
-            await it.until_pending(4)
-            relay.cut(refuse=True)
-            await until(lambda: not shaky.is_connected)
-            iteration = aiter(messages)
-            for _ in range(4):
-                await anext(iteration)
-            fifth = asyncio.ensure_future(anext(iteration))  # all are processed now, and there is room for a pull
-            await asyncio.sleep(0)  # calm: a turn of the loop
-            relay.heal()
-            await it.publish(b"5")
-            assert int((await fifth).data) == 5
-        assert len(pulls) == 2
-
-
-@pytest.mark.requirement("C-52")
-async def test_half_open_link_is_noticed_and_replaced(
-    server: NatsServer, start_relay: StartRelay, fresh_name: str
-) -> None:
-    """Naive: a dead peer is believed in for minutes, until PINGs are missed. (0.5 s stand for 3 s here.)"""
-    relay = start_relay(server.port)
-    seen: set[int] = set()
-    options = Options(ping_interval_seconds=0.5)
-    async with scene(server.url, fresh_name) as it, Connection(relay.url, options=options) as shaky:
-        await it.create(ack_wait=SECOND)
-        async with JetStream(shaky).consumer(fresh_name, "c").consume(**QUICK) as messages:
-            await it.fill(5)
-            await read(messages, seen, 5)
-            relay.half_open()
-
-            await until(lambda: not shaky.is_connected)
-            relay.heal()
-            await it.publish(b"6")
-            await read(messages, seen, 6)
 
 
 @pytest.mark.requirement("C-50", "C-51", "X-01")

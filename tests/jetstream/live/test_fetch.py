@@ -4,18 +4,13 @@ import asyncio
 
 import pytest
 
-from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.core.options import Wait
 from penstock_jetstream.errors import (
     ConsumerDeletedError,
-    MessageTooLargeError,
     NoLeaderOrMissingError,
-    PushBasedError,
     RequestRefusedError,
-    UsageError,
 )
-from tests.jetstream.scene import SECOND, Scene, on_every_server, scene, until
-from tests.testbed.nats.fixtures import StartNats
+from tests.jetstream.scene import SECOND, Scene, on_every_server, until
 
 
 @pytest.mark.requirement("P-12", "C-10", "C-02")
@@ -43,39 +38,6 @@ async def test_fetch_without_messages_returns_none_and_its_pull_asks_for_a_batch
         await until(lambda: pulls)
         assert pulls[0].pull == {"batch": 5, "expires": 50_000_000}
         assert pulls[0].reply.startswith("_INBOX.")
-
-
-@pytest.mark.requirement("P-01")
-async def test_pulls_of_a_domain_go_to_its_prefix(start_nats: StartNats) -> None:
-    async with scene(start_nats(domain="hub").url, "S") as it:
-        await it.create()
-        await it.fill(2)
-        for js in (JetStream(it.connection, domain="hub"), JetStream(it.connection, api_prefix="$JS.hub.API")):
-            (message,) = await js.consumer("S", "c").fetch(1)
-            await message.double_ack()
-
-
-@pytest.mark.requirement("P-09", "P-10", "P-15")
-async def test_two_steps_ask_for_what_there_is_and_then_for_the_first_to_come(it: Scene) -> None:
-    for batch in (1, 5):
-        async with it.watched_pulls() as pulls:
-            consumer = await it.create()
-            assert await consumer.fetch(batch, expires_seconds=3, wait=Wait.FIRST) == []
-            await until(lambda: len(pulls) == 2)
-            first, second = pulls
-            assert first.pull == {"batch": batch, "no_wait": True}
-            assert 0 < second.pull["expires"] < 3_000_000_000  # the first step took some of it
-            assert first.reply != second.reply
-
-
-@pytest.mark.requirement("P-09", "P-11")
-@on_every_server
-async def test_second_step_is_over_with_the_first_messages(it: Scene) -> None:
-    consumer = await it.create()
-    fetch = asyncio.create_task(consumer.fetch(5, expires_seconds=60, wait=Wait.FIRST))
-    await it.until_waiting(1)
-    await it.publish(b"first")
-    assert [message.data for message in await fetch] == [b"first"]
 
 
 @pytest.mark.requirement("P-11")
@@ -115,34 +77,6 @@ async def test_cancelled_fetch_leaves_nothing_behind(it: Scene) -> None:
     assert [message.metadata.delivered for message in sorted(again, key=lambda each: each.data)] == [2, 2, 1]
 
 
-@pytest.mark.requirement("C-11", "C-36")
-@on_every_server
-async def test_fetch_by_bytes_counts_as_the_server_does(it: Scene) -> None:
-    async with it.watched_pulls() as pulls:
-        consumer = await it.create()
-        await it.fill(5, size_bytes=50)
-        (one,) = await consumer.fetch(1)
-        size = one.size_bytes
-        received = await consumer.fetch(max_bytes=2 * size + size // 2, expires_seconds=60)
-        assert len(received) == 2
-        await until(lambda: len(pulls) == 2)
-        assert pulls[1].pull["batch"] == 1_000_000
-        exact = await consumer.fetch(max_bytes=2 * size, expires_seconds=60)
-        assert len(exact) == 2
-
-
-@pytest.mark.requirement("C-12")
-async def test_long_fetch_has_heartbeats(it: Scene) -> None:
-    async with it.watched_pulls() as pulls:
-        consumer = await it.create()
-        for expires_seconds in (30, 31):
-            fetch = asyncio.create_task(consumer.fetch(1, expires_seconds=expires_seconds))
-            await until(lambda: pulls)
-            assert ("idle_heartbeat" in pulls.pop().pull) == (expires_seconds > 30)
-            fetch.cancel()
-            await asyncio.wait([fetch])
-
-
 @pytest.mark.requirement("S-33", "C-43")
 @on_every_server
 async def test_what_the_consumer_does_not_allow_is_an_error_and_not_an_empty_answer(it: Scene) -> None:
@@ -153,22 +87,6 @@ async def test_what_the_consumer_does_not_allow_is_an_error_and_not_an_empty_ans
         with pytest.raises(RequestRefusedError, match="Exceeded MaxRequest"):
             await consumer.fetch(**{"expires_seconds": 60.0, **options})  # type: ignore[arg-type]
     assert len(await consumer.fetch(2, expires_seconds=60)) == 2
-
-
-@pytest.mark.requirement("S-33", "C-43", "C-11")
-async def test_fetch_without_a_limit_from_a_push_consumer_or_beyond_max_waiting_is_an_error(it: Scene) -> None:
-    with pytest.raises(UsageError, match="limit"):
-        await it.consumer().fetch()
-    pushes = await it.create("pushes", deliver_subject=f"deliver.{it.stream}")
-    with pytest.raises(PushBasedError):
-        await pushes.fetch(1, expires_seconds=60)
-    consumer = await it.create(max_waiting=1)
-    waits = asyncio.create_task(consumer.fetch(1, expires_seconds=20))
-    await it.until_waiting(1)
-    with pytest.raises(RequestRefusedError, match="MaxWaiting"):
-        await consumer.fetch(1, expires_seconds=10)
-    await it.publish(b"1")
-    assert len(await waits) == 1
 
 
 @pytest.mark.requirement("S-33", "C-43", "C-10")
@@ -192,34 +110,18 @@ async def test_fetch_from_a_consumer_that_is_missing_or_deleted_is_an_error_unle
     assert [type(report) for report in it.reports] == [ConsumerDeletedError]
 
 
-@on_every_server
-async def test_message_larger_than_all_that_is_asked_for_is_an_error(it: Scene) -> None:
-    """Naive: an empty answer, again and again, with the message in the way of all that follow."""
-    consumer = await it.create()
-    await it.fill(1, size_bytes=1000)
-    with pytest.raises(MessageTooLargeError):
-        await consumer.fetch(max_bytes=500, expires_seconds=60)
-    assert len(await consumer.fetch(max_bytes=2000, expires_seconds=0.5)) == 1
-
-
 @pytest.mark.requirement("C-13", "S-33", "C-43")
 @on_every_server
 async def test_next_returns_messages_one_by_one_then_none_and_an_error_without_its_consumer(it: Scene) -> None:
+    """Naive: a message that was fetched in advance burns its ack wait in a buffer."""
     consumer = await it.create()
     await it.fill(2)
-    messages = [await consumer.next(expires_seconds=seconds) for seconds in (60, 60, 0.05)]
+    first = await consumer.next(expires_seconds=60)
+    await it.until(lambda info: (info.num_ack_pending, info.num_waiting, info.num_pending) == (1, 0, 1))
+    messages = [first, await consumer.next(expires_seconds=60), await consumer.next(expires_seconds=0.05)]
     assert [message and int(message.data) for message in messages] == [1, 2, None]
     with pytest.raises(NoLeaderOrMissingError):
         await it.consumer("missing").next()
-
-
-@pytest.mark.requirement("C-13")
-async def test_next_asks_for_nothing_in_advance(it: Scene) -> None:
-    """Naive: a message that was fetched ahead burns its ack wait in a buffer that no one looks into."""
-    consumer = await it.create()
-    await it.fill(3)
-    await consumer.next()
-    await it.until(lambda info: (info.num_ack_pending, info.num_waiting, info.num_pending) == (1, 0, 2))
 
 
 @pytest.mark.requirement("C-13", "P-09", "P-15")
@@ -234,14 +136,3 @@ async def test_next_waits_for_the_message_that_comes(it: Scene) -> None:
         assert message is not None
         assert message.data == wait.value.encode()
         await message.double_ack()
-
-
-@pytest.mark.requirement("P-16", "V-08")
-@on_every_server
-async def test_next_reads_from_a_consumer_that_is_not_durable(it: Scene, fresh_name: str) -> None:
-    await it.js.consumers.create(fresh_name, {"name": "passing", "ack_policy": "explicit"})
-    await it.fill(1)
-    consumer = it.consumer("passing")
-    assert (await consumer.info()).config["inactive_threshold"] == 5_000_000_000
-    assert await consumer.next() is not None
-    assert await consumer.next(expires_seconds=0.01) is None

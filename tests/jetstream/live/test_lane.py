@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -16,11 +15,9 @@ from penstock_jetstream.core.wire import Block
 from penstock_jetstream.errors import ConsumerDeletedError, LinkError, UsageError
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.options import Options
-from tests.jetstream.connecting import QUICK, WATCHFUL, login, trust
+from tests.jetstream.connecting import QUICK, WATCHFUL
 from tests.jetstream.scene import SECOND, Scene, on_newest_servers, until
-from tests.testbed.nats.authentication import creds
-from tests.testbed.nats.encryption import tls
-from tests.testbed.nats.fixtures import StartNats, StartRelay
+from tests.testbed.nats.fixtures import StartRelay
 from tests.testbed.nats.relay import Relay
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually_async
@@ -214,28 +211,6 @@ async def test_lane_that_has_not_begun_or_whose_consumer_is_deleted_ends_with_an
             await take(lane, 1)
 
 
-@pytest.mark.requirement("C-53", "C-54")
-async def test_lane_continues_after_a_killed_server(start_nats: StartNats, fresh_name: str) -> None:
-    """Naive: the pulls that waited at the old server are waited for, and nothing ever comes again."""
-    server = start_nats()
-    async with Connection(server.url, options=QUICK) as connection:
-        js = JetStream(connection)
-        await js.streams.create({"name": fresh_name, "subjects": [fresh_name]})
-        await js.consumers.create(fresh_name, {"durable_name": "c", "ack_policy": "explicit", "ack_wait": SECOND})
-        seen: set[int] = set()
-        async with js.consumer(fresh_name, "c").lane(max_messages=100) as lane:
-            for life in range(3):
-                for number in range(200):
-                    await js.publish(fresh_name, b"%d" % (life * 200 + number), message_id=f"{life}-{number}")
-                while len(seen) < (life + 1) * 200:
-                    (block,) = await take(lane, 1)
-                    seen.update(map(int, block.payloads))
-                    lane.ack(block.replies)
-                server.kill()
-                server.start()
-        assert seen == set(range(600))
-
-
 async def test_settling_over_a_lost_link_may_be_repeated(
     it: Scene, server: NatsServer, start_relay: StartRelay
 ) -> None:
@@ -284,33 +259,3 @@ async def settle_at_last(lane: Lane, held: list[bytes]) -> None:
         return True
 
     await eventually_async(is_settled, "settled", not_yet=(LinkError,))
-
-
-@pytest.mark.requirement("G-08")
-async def test_lane_keeps_the_pin_of_its_group(it: Scene) -> None:
-    consumer = await it.create(priority_groups=["g"], priority_policy="pinned_client")
-    await it.fill(300)
-    async with consumer.lane(max_messages=50, group="g") as lane, it.watched_pulls() as pulls:
-        blocks: list[Block] = []
-        while sum(map(len, blocks)) < 300:
-            (block,) = await take(lane, 1)
-            lane.ack(block.replies)
-            blocks.append(block)
-        await it.connection.flush()
-    assert numbers(blocks) == list(range(1, 301))
-    (group,) = (await it.info()).priority_groups
-    assert {pull.pull["id"] for pull in pulls} == {group.pinned_id}
-
-
-async def test_lane_runs_encrypted_and_with_any_login(start_nats: StartNats, fresh_name: str, tmp_path: Path) -> None:
-    access, encryption = creds(tmp_path), tls(tmp_path, handshake_first=True)
-    server = start_nats(access=access, encryption=encryption)
-    async with Connection(server.url, auth=login(access), tls=trust(encryption)) as connection:
-        js = JetStream(connection)
-        await js.streams.create({"name": fresh_name, "subjects": [fresh_name], "storage": "memory"})
-        await js.consumers.create(fresh_name, {"durable_name": "c", "ack_policy": "explicit", "max_ack_pending": 5000})
-        for _ in range(3000):
-            connection.publish(fresh_name, os.urandom(200))
-        async with js.consumer(fresh_name, "c").lane() as lane:
-            await lane.settle(replies(await take(lane, 3000)))
-        assert (await js.consumers.info(fresh_name, "c")).ack_floor.stream_sequence == 3000

@@ -3,12 +3,11 @@
 test_config_fields and test_config_refusals have each field of a configuration.
 """
 
-import json
 from typing import Any
 
 import pytest
 
-from tests.jetstream.raw import ANSWER_SECONDS, MILLISECOND, Raw, ready, sequence
+from tests.jetstream.raw import MILLISECOND, Raw, ready, sequence
 
 RESET_SINCE = (2, 14)
 STRICT_SINCE = (2, 12)
@@ -112,24 +111,3 @@ async def test_each_key_has_one_partition_and_each_partition_one_consumer(raw: R
         partitions.append({message.subject.split(".")[2] for message in messages})
     assert partitions[0] | partitions[1] == set(keys)
     assert not partitions[0] & partitions[1]
-
-
-@pytest.mark.requirement("X-10")
-async def test_atomic_batch_is_stored_as_a_whole_or_not_at_all(raw: Raw, fresh_name: str) -> None:
-    made = await raw.make_stream(fresh_name, allow_atomic=True, storage="file")
-    if raw.version < STRICT_SINCE:
-        assert "allow_atomic" not in made
-        return
-    headers = {"Nats-Batch-Id": fresh_name}
-    for number in (1, 2):
-        await raw.client.publish(f"{fresh_name}.a", b"1", headers={**headers, "Nats-Batch-Sequence": str(number)})
-    await raw.client.flush()
-    assert await raw.stored(fresh_name) == 0
-    last = {**headers, "Nats-Batch-Sequence": "3", "Nats-Batch-Commit": "1"}
-    reply = await raw.client.request(f"{fresh_name}.a", b"1", ANSWER_SECONDS, headers=last)
-    assert json.loads(reply.data)["count"] == 3
-    assert await raw.stored(fresh_name) == 3
-    gap = {"Nats-Batch-Id": "other", "Nats-Batch-Sequence": "2", "Nats-Batch-Commit": "1"}
-    refused = json.loads((await raw.client.request(f"{fresh_name}.a", b"1", ANSWER_SECONDS, headers=gap)).data)
-    assert refused["error"]["err_code"] == 10176
-    assert await raw.stored(fresh_name) == 3

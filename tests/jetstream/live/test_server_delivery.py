@@ -227,17 +227,6 @@ async def test_what_each_answer_does_to_a_message(raw: Raw, fresh_name: str, sub
             assert (await raw.consumer(f"{fresh_name}-{number}.c"))["num_ack_pending"] == ack_pending
 
 
-@pytest.mark.requirement("S-20")
-async def test_next_acks_a_message_and_pulls_into_the_answers_own_reply_subject(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, b"1", b"2")
-    (message,) = await raw.take(of)
-    inbox = raw.client.new_inbox()
-    answers = await raw.listen(inbox)
-    await raw.client.publish(message.reply, b"+NXT", reply=inbox)
-    assert sequence(await answers.next_msg(ANSWER_SECONDS)) == 2
-    assert (await raw.consumer(of))["num_ack_pending"] == 1
-
-
 @pytest.mark.requirement("S-15", "S-16", "S-19", "X-12")
 async def test_ack_tokens_have_nine_parts_or_eleven(raw: Raw, every_server: NatsServer, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)

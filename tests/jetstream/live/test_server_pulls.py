@@ -127,16 +127,6 @@ async def test_pull_that_expires_brings_what_there_was_and_says_what_it_leaves(r
     await until_waiting(raw, of, 0)
 
 
-async def test_message_is_not_lost_to_a_pull_that_was_given_up(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name)
-    given_up = await raw.pull(of, expires=LATER)
-    await given_up.give_up()
-    await raw.client.flush()
-    other = await raw.pull(of, expires=LATER)
-    await raw.publish(f"{fresh_name}.a", b"1")
-    assert sequence(await other.message()) == 1
-
-
 @pytest.mark.requirement("C-36")
 async def test_size_is_that_of_subject_reply_headers_and_payload(raw: Raw, fresh_name: str) -> None:
     payload = bytes(50)
@@ -251,15 +241,3 @@ async def test_end_of_a_pause_wakes_waiting_pulls_but_resuming_does_not(raw: Raw
     end = datetime.now(UTC) + timedelta(milliseconds=50)
     await raw.do(f"CONSUMER.PAUSE.{of}", {"pause_until": end.isoformat()})
     assert sequence(await pull.message()) == 1
-
-
-@pytest.mark.requirement("X-16")
-async def test_pause_in_an_update_is_silently_dropped_and_works_only_at_creation(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name)
-    config = await raw.make_consumer(f"{fresh_name}.c")
-    request = {"stream_name": fresh_name, "action": "update", "config": {**config, "pause_until": FAR_AWAY}}
-    updated = await raw.do(f"CONSUMER.CREATE.{fresh_name}.c", request)
-    assert "pause_until" not in updated["config"]
-    assert not (await raw.consumer(f"{fresh_name}.c")).get("paused")
-    await raw.make_consumer(f"{fresh_name}.paused", pause_until=FAR_AWAY)
-    assert (await raw.consumer(f"{fresh_name}.paused"))["paused"] is True
