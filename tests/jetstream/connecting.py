@@ -1,8 +1,9 @@
-"""What tests of the connection share: handlers and listeners that keep what they get, and the testbed's logins."""
+"""What tests of the connection share: handlers and listeners that keep what they get, logins, and links to cut."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +14,10 @@ from penstock_jetstream.transport.identity import Auth, Credentials, Nkey, Nobod
 from penstock_jetstream.transport.options import Options
 from tests.testbed.nats.authentication import Access
 from tests.testbed.nats.encryption import Encryption
-from tests.testbed.waiting import WITHIN_SECONDS
+from tests.testbed.nats.fixtures import StartNats, StartRelay
+from tests.testbed.nats.relay import Relay
+from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import WITHIN_SECONDS, eventually_async
 
 QUICK = Options(connect_timeout_seconds=30, ping_interval_seconds=60, most_backoff_seconds=0.2)
 """Reconnects soon, and does not take a server that was stopped for a moment for dead."""
@@ -83,11 +87,7 @@ class Events(Changing):
 
 def login(access: Access) -> Auth:
     """Return what gets into a server of the testbed, as our library has it."""
-    return login_of(access.client.arguments)
-
-
-def login_of(arguments: Mapping[str, str]) -> Auth:
-    match arguments:
+    match access.client.arguments:
         case {"user": user, "password": password}:
             return UserPassword(user, password)
         case {"token": token}:
@@ -118,3 +118,26 @@ def echo(connection: Connection, subject: str) -> None:
         connection.publish(reply.decode(), payload)
 
     connection.subscribe(subject, answer)
+
+
+@dataclass
+class Fragile:
+    """A connection through a relay, to a server of its own, that can be lost before what it sent has arrived."""
+
+    server: NatsServer
+    connection: Connection
+    _relay: Relay
+
+    async def lose(self) -> None:
+        """Cut the link once everything is sent. Freeze the server before, so that it cannot answer."""
+        await asyncio.sleep(0)  # calm: yields once, so that tasks that were just made begin
+        await eventually_async(lambda: not self.connection.pending_bytes, "everything sent")
+        self._relay.cut()
+
+
+@asynccontextmanager
+async def fragile(start_nats: StartNats, start_relay: StartRelay) -> AsyncIterator[Fragile]:
+    server = start_nats()
+    relay = start_relay(server.port)
+    async with Connection(relay.url) as connection:
+        yield Fragile(server, connection, relay)

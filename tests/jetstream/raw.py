@@ -57,17 +57,12 @@ class Raw:
 
     async def make_consumer(self, of: str, **config: Any) -> dict[str, Any]:  # noqa: ANN401 - configuration is JSON
         """Make a durable consumer with explicit acks, or as told, and return its configuration as the server has it."""
-        stream, _, name = of.partition(".")
-        wanted = {"durable_name": name, "ack_policy": "explicit", **config}
-        answer = await self.do(f"CONSUMER.CREATE.{of}", {"stream_name": stream, "config": wanted})
-        config_made: dict[str, Any] = answer["config"]
-        return config_made
+        made: dict[str, Any] = (await self.do(f"CONSUMER.CREATE.{of}", _consumer_request(of, config)))["config"]
+        return made
 
     async def refused_consumer(self, of: str, **config: Any) -> int:  # noqa: ANN401 - configuration is JSON
         """Ask for a consumer as `make_consumer` does, and return the err_code that it is refused with."""
-        stream, _, name = of.partition(".")
-        wanted = {"durable_name": name, "ack_policy": "explicit", **config}
-        return await self.refusal(f"CONSUMER.CREATE.{of}", {"stream_name": stream, "config": wanted})
+        return await self.refusal(f"CONSUMER.CREATE.{of}", _consumer_request(of, config))
 
     async def consumer(self, of: str) -> dict[str, Any]:
         return await self.do(f"CONSUMER.INFO.{of}")
@@ -106,6 +101,11 @@ class Raw:
         answers = await self.client.subscribe(subject)
         await self.client.flush()
         return answers
+
+
+def _consumer_request(of: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    stream, _, name = of.partition(".")
+    return {"stream_name": stream, "config": {"durable_name": name, "ack_policy": "explicit", **config}}
 
 
 class Pull:

@@ -1,8 +1,8 @@
-"""What most tests of consuming begin with: a stream of their own, messages, a consumer, and a watching client."""
+"""What most tests begin with: a stream of their own, messages, consumers, and a watching client; and how they wait."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,13 @@ from penstock_jetstream.client.message import Message
 from penstock_jetstream.core.consumer_info import ConsumerInfo
 from penstock_jetstream.core.publishing import Retry
 from penstock_jetstream.core.pulls import next_subject
-from penstock_jetstream.errors import JetStreamError, NoRespondersError, RetryableError
+from penstock_jetstream.errors import (
+    ApiError,
+    JetStreamError,
+    NoRespondersError,
+    RequestTimeoutError,
+    RetryableError,
+)
 from penstock_jetstream.transport.connection import Connection
 from tests.testbed.nats.shared import EVERY_VARIANT, NEWEST_VARIANTS
 from tests.testbed.waiting import eventually_async
@@ -24,6 +30,8 @@ SECOND = 1_000_000_000
 """Durations in configurations are in nanoseconds."""
 PATIENCE_SECONDS = 20
 """Less than the 30 s after which the alarm of a default consume would mend what a test waits for."""
+NOT_YET = (ApiError, NoRespondersError, RequestTimeoutError)
+"""What is raised while a server elects, moves or restarts."""
 on_every_server = pytest.mark.parametrize("it", EVERY_VARIANT, indirect=True)
 on_newest_servers = pytest.mark.parametrize("it", NEWEST_VARIANTS, indirect=True)
 """The fixture `it` is a scene on the newest server, unless one of these chooses others."""
@@ -47,16 +55,21 @@ class Seen:
 
 @dataclass(frozen=True)
 class Scene:
-    """A stream with durable pull consumers, and the connection that reads from them."""
+    """A stream with durable consumers, and the connection that reads from them."""
 
     url: str | list[str]
     connection: Connection
     js: JetStream
     stream: str
     reports: list[JetStreamError]
-    """What consumptions reported so far."""
+    """What consumptions have reported."""
     watchers: list[Connection] = field(default_factory=list)
     """Connections that keep what others publish; what the server has taken may still be on its way to them."""
+
+    @property
+    def subject(self) -> str:
+        """The one that is published to if no other is given."""
+        return f"{self.stream}.m"
 
     def consumer(self, name: str = "c", *, is_acknowledged: bool = True) -> Consumer:
         """Return a handle; the consumer may be there or not."""
@@ -76,6 +89,9 @@ class Scene:
 
     async def info(self, name: str = "c") -> ConsumerInfo:
         return await self.js.consumers.info(self.stream, name)
+
+    async def consumer_names(self) -> list[str]:
+        return [name async for name in self.js.consumers.names(self.stream)]
 
     async def until(self, condition: Callable[[ConsumerInfo], bool], name: str = "c") -> None:
         """Wait for something that the server says of a consumer, and until watchers have seen what came before."""
@@ -105,11 +121,11 @@ class Scene:
         for payload in payloads:
             await self.js.publish(f"{self.stream}.{subject}", payload, headers=headers or {})
 
-    async def fill(self, count: int, size_bytes: int = 10) -> None:
-        """Store so many messages more, whose payloads begin with their number: 1 for the first of these."""
+    async def fill(self, count: int, size_bytes: int = 10, *, first: int = 1) -> None:
+        """Store so many messages more, whose payloads begin with their number."""
         async with self.js.publisher(timeout_seconds=PATIENCE_SECONDS, retry=Retry(attempts=-1)) as publisher:
-            payloads = [b"%d" % number + b" " * (size_bytes - len(str(number))) for number in range(1, count + 1)]
-            stored = [await publisher.submit(f"{self.stream}.m", payload) for payload in payloads]
+            payloads = [b"%-*d" % (size_bytes, number) for number in range(first, first + count)]
+            stored = [await publisher.submit(self.subject, payload) for payload in payloads]
             await asyncio.gather(*stored)
 
     @asynccontextmanager
@@ -129,7 +145,7 @@ class Scene:
 
     @asynccontextmanager
     async def watched_pulls(self, name: str = "c") -> AsyncIterator[list[Seen]]:
-        """Keep the pulls that are made. Whoever watches answers for the subject: then there is never a 503."""
+        """Keep the pulls that are made. The watcher is a responder of the subject: then there is never a 503."""
         async with self.watched(f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{name}") as seen:
             yield seen
 
@@ -138,13 +154,27 @@ class Scene:
 async def scene(url: str | list[str], name: str, **stream: Any) -> AsyncIterator[Scene]:  # noqa: ANN401 - the server's own fields
     async with Connection(url) as connection:
         js = JetStream(connection)
-        await create_stream(js, {"name": name, "subjects": [f"{name}.>"], "storage": "memory", **stream})
+        await make_stream(js, name, **stream)
         yield Scene(url, connection, js, name, [])
 
 
-async def create_stream(js: JetStream, config: dict[str, Any]) -> None:
-    """Create a stream; a cluster that has just formed may take its nodes for offline at first."""
+async def make_stream(js: JetStream, name: str, **fields: Any) -> str:  # noqa: ANN401 - the server's own fields
+    """Create a stream in memory, of the subjects NAME.>, or as the fields say; return its name.
+
+    A cluster that has just formed may take its nodes for offline at first.
+    """
+    config = {"name": name, "subjects": [f"{name}.>"], "storage": "memory", **fields}
     await eventually_async(lambda: js.streams.create(config), "a stream is created", not_yet=(RetryableError,))
+    return name
+
+
+async def filled(js: JetStream, name: str, *subjects: str, size_bytes: int = 1, **fields: object) -> str:
+    """Create a stream with direct gets and one numbered message on each of these subjects; return its name."""
+    await make_stream(js, name, **{"allow_direct": True, **fields})
+    async with js.publisher() as publisher:
+        for number, subject in enumerate(subjects, start=1):
+            _ = await publisher.submit(f"{name}.{subject}", str(number).encode().rjust(size_bytes))
+    return name
 
 
 async def read(messages: AsyncIterable[Message], sequences: set[int], count: int) -> None:
@@ -155,6 +185,16 @@ async def read(messages: AsyncIterable[Message], sequences: set[int], count: int
             message.ack()
             if len(sequences) >= count:
                 return
+
+
+async def eventually(condition: Callable[[], Awaitable[bool]], what: str) -> None:
+    """Return as soon as the condition holds. A server that does not answer, or refuses, counts as false."""
+    await eventually_async(condition, what, not_yet=NOT_YET)
+
+
+async def reachable(jetstream: JetStream) -> None:
+    """Return when a domain behind a leaf answers: a leaf that has connected has yet to say what it listens to."""
+    await eventually_async(jetstream.account, f"{jetstream.api.prefix} answers", not_yet=NOT_YET)
 
 
 async def until(condition: Callable[[], object]) -> None:

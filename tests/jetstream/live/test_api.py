@@ -11,17 +11,15 @@ from penstock_jetstream.errors import (
     ClosedError,
     ErrorCode,
     LinkError,
-    MissingError,
     NoRespondersError,
-    ProtocolError,
     RequestTimeoutError,
 )
 from penstock_jetstream.errors.listing import IncompleteListError
 from penstock_jetstream.transport.connection import Connection
 from penstock_jetstream.transport.options import Options
-from tests.jetstream.eventually import reachable
-from tests.jetstream.losing import fragile
+from tests.jetstream.connecting import fragile
 from tests.jetstream.playing import TYPES, Played
+from tests.jetstream.scene import reachable
 from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf, StartRelay
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.nats.shared import NEWEST, SharedServers
@@ -88,15 +86,6 @@ async def test_where_no_jetstream_answers_it_is_an_error_at_once(start_nats: Sta
     async with Connection(start_nats(extra=accounts).url) as connection:
         with pytest.raises((NoRespondersError, ApiError), match="not enabled for"):
             await JetStream(connection).streams.info("ORDERS")
-
-
-async def test_nonsense_is_a_protocol_error_and_harms_nothing(jetstream: JetStream, fresh_name: str) -> None:
-    for number, nonsense in enumerate((b"", b"{", b"null", b"[]", b"\x00\xff", b'{"type": 7}', b'{"type": "x"}')):
-        played = Played(jetstream.connection, f"{fresh_name}-{number}", [nonsense])
-        with pytest.raises(ProtocolError, match="ORDERS was to be described"):
-            await played.jetstream.streams.info("ORDERS")
-    with pytest.raises(MissingError):
-        await jetstream.streams.info("ORDERS")
 
 
 async def test_list_that_lacks_some_names_them_at_its_end(jetstream: JetStream, fresh_name: str) -> None:

@@ -5,32 +5,9 @@ import json
 import pytest
 
 from penstock_jetstream.config import STREAM, is_made_by_server, validate
-from tests.jetstream.eventually import eventually
 from tests.jetstream.raw import ANSWER_SECONDS, Raw, connected
+from tests.jetstream.scene import eventually
 from tests.testbed.nats.server import NatsServer
-
-
-async def stored_subject(raw: Raw, stream: str) -> str:
-    subject: str = (await raw.do(f"STREAM.MSG.GET.{stream}", {"seq": 1}))["message"]["subject"]
-    return subject
-
-
-async def refusal(raw: Raw, subject: str, headers: dict[str, str]) -> int:
-    """Publish what must be refused, and return the err_code."""
-    answer = json.loads((await raw.client.request(subject, b"", ANSWER_SECONDS, headers=headers)).data)
-    code: int = answer["error"]["err_code"]
-    return code
-
-
-@pytest.mark.requirement("X-06")
-async def test_transform_puts_a_message_into_a_partition_that_its_token_decides(raw: Raw, fresh_name: str) -> None:
-    transform = {"src": f"{fresh_name}.*", "dest": f"{fresh_name}.{{{{partition(16,1)}}}}.{{{{wildcard(1)}}}}"}
-    assert validate(STREAM, {"name": fresh_name, "subjects": [f"{fresh_name}.*"], "subject_transform": transform}) == []
-    await raw.make_stream(fresh_name, subjects=[f"{fresh_name}.*"], subject_transform=transform)
-    await raw.publish(f"{fresh_name}.berlin", b"1")
-    _, partition, token = (await stored_subject(raw, fresh_name)).split(".")
-    assert token == "berlin"
-    assert int(partition) in range(16)
 
 
 @pytest.mark.requirement("X-06")
@@ -53,20 +30,13 @@ async def test_source_transforms_without_destinations_are_several_filters(raw: R
 
 
 @pytest.mark.requirement("X-07")
-async def test_markers_switch_on_what_they_need(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name, subject_delete_marker_ttl=1_000_000_000)
-    stored = (await raw.do(f"STREAM.INFO.{fresh_name}"))["config"]
-    assert stored["allow_msg_ttl"]
-    assert stored["allow_rollup_hdrs"]
-
-
-@pytest.mark.requirement("X-07")
 async def test_message_may_live_for_a_second_at_least_where_the_stream_allows_it(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name, allow_msg_ttl=True)
     await raw.make_stream(f"{fresh_name}-off", subjects=[f"{fresh_name}-off"])
     asked = [(f"{fresh_name}.a", "0.5s", 10165), (f"{fresh_name}.a", "soon", 10165), (f"{fresh_name}-off", "1s", 10166)]
     for subject, life, err_code in asked:
-        assert await refusal(raw, subject, {"Nats-TTL": life}) == err_code
+        reply = await raw.client.request(subject, b"", ANSWER_SECONDS, headers={"Nats-TTL": life})
+        assert json.loads(reply.data)["error"]["err_code"] == err_code
     for life in ("1s", "5", "never"):
         await raw.publish(f"{fresh_name}.a", b"", headers={"Nats-TTL": life})
 

@@ -7,9 +7,8 @@ import pytest
 
 from penstock_jetstream.client.consuming import Consuming
 from penstock_jetstream.client.message import Message
-from penstock_jetstream.errors import BadRequestError, ClosedError, ConsumerDeletedError, PushBasedError, UsageError
-from tests.jetstream.eventually import eventually
-from tests.jetstream.scene import SECOND, Scene, on_every_server, on_newest_servers, until
+from penstock_jetstream.errors import ClosedError, ConsumerDeletedError, UsageError
+from tests.jetstream.scene import SECOND, Scene, eventually, on_every_server, until
 
 
 async def numbers(messages: Consuming, count: int) -> list[int]:
@@ -38,24 +37,6 @@ async def test_all_messages_come_in_order_and_once(it: Scene) -> None:
     assert it.reports == []
 
 
-@pytest.mark.requirement("C-21", "C-23", "C-24", "C-25", "C-32", "C-20", "C-26")
-async def test_first_pull_asks_for_the_whole_buffer_with_the_protocols_defaults(it: Scene) -> None:
-    async with it.watched_pulls() as pulls:
-        consumer = await it.create()
-        for options in (
-            {"max_messages": 5, "max_bytes": 5},
-            {"expires_seconds": 0.9},
-            {"idle_heartbeat_seconds": 16.0},
-            {"max_messages": 5, "threshold_messages": 6},
-            {"max_messages": 0},
-        ):
-            with pytest.raises(UsageError):
-                consumer.consume(**options)
-        async with consumer.consume():
-            await until(lambda: pulls)
-        assert pulls[0].pull == {"batch": 500, "expires": 30_000_000_000, "idle_heartbeat": 15_000_000_000}
-
-
 @pytest.mark.requirement("C-33", "C-35", "C-37")
 async def test_pull_fills_the_buffer_when_half_of_it_has_been_processed(it: Scene) -> None:
     """A message is processed when the next one is asked for: with the fifth, four of eight are, and four are pulled."""
@@ -71,20 +52,6 @@ async def test_pull_fills_the_buffer_when_half_of_it_has_been_processed(it: Scen
             await anext(iteration)
             await until(lambda: len(pulls) == 2)
             assert pulls[1].pull["batch"] == 4
-
-
-@pytest.mark.requirement("C-31", "C-35")
-@on_every_server
-async def test_never_more_is_buffered_and_asked_for_than_the_maximum(it: Scene) -> None:
-    """Naive: full-sized pulls at the threshold leave up to twice the maximum delivered and waiting."""
-    consumer = await it.create()
-    await it.fill(60)
-    async with consumer.consume(max_messages=10) as messages:
-        iteration = aiter(messages)
-        for _ in range(6):
-            for _ in range(10):
-                await (await anext(iteration)).double_ack()
-            assert (await it.info()).num_ack_pending <= 10
 
 
 @pytest.mark.requirement("C-22", "C-34", "C-36")
@@ -351,17 +318,6 @@ async def test_deleted_consumer_ends_with_an_error_after_what_was_buffered(it: S
             await it.until_waiting()
             await consumer.delete()
             await until(lambda: consuming.is_over)
-
-
-@pytest.mark.requirement("C-40")
-@on_newest_servers
-async def test_push_consumer_or_refused_request_ends_with_an_error(it: Scene, fresh_name: str) -> None:
-    pushes = await it.create("pushes", deliver_subject=f"deliver.{fresh_name}")
-    grouped = await it.create("grouped", priority_groups=["g"], priority_policy="overflow")
-    for consumer, error in ((pushes, PushBasedError), (grouped, BadRequestError)):
-        async with consumer.consume() as messages:
-            with pytest.raises(error):
-                await numbers(messages, 1)
 
 
 async def test_consumption_is_entered_once_before_it_is_read_and_ends_with_its_connection(it: Scene) -> None:

@@ -6,21 +6,13 @@ from datetime import UTC, datetime
 import pytest
 
 from penstock_jetstream.client.jetstream import JetStream
-from penstock_jetstream.errors import ApiError, ErrorCode, MissingError, NoRespondersError, UsageError
+from penstock_jetstream.errors import MissingError, NoRespondersError, UsageError
 from penstock_jetstream.errors.direct import DirectGetError
 from penstock_jetstream.transport.connection import Connection
+from tests.jetstream.scene import filled
 from tests.testbed.nats.fixtures import StartNats, StartRelay
 
 pytestmark = pytest.mark.requirement("X-03")
-
-
-async def filled(jetstream: JetStream, name: str, *subjects: str, size_bytes: int = 1, **fields: object) -> str:
-    config = {"name": name, "subjects": [f"{name}.>"], "storage": "memory", "allow_direct": True, **fields}
-    await jetstream.streams.create(config)
-    async with jetstream.publisher() as publisher:
-        for number, subject in enumerate(subjects, start=1):
-            _ = await publisher.submit(f"{name}.{subject}", str(number).encode().rjust(size_bytes))
-    return name
 
 
 async def test_message_is_read_by_sequence_and_subject(every_jetstream: JetStream, fresh_name: str) -> None:
@@ -135,17 +127,6 @@ async def test_bad_requests_are_408_or_refused_before_they_are_sent(jetstream: J
     await asyncio.sleep(0)  # calm: the generator ends
     await jetstream.connection.flush()
     assert (await jetstream.direct.get(name, sequence=1)).sequence == 1
-
-
-@pytest.mark.requirement("X-08")
-async def test_level_that_the_server_has_not_is_412(every_jetstream: JetStream, fresh_name: str) -> None:
-    name = await filled(every_jetstream, fresh_name, "a")
-    demanding = JetStream(every_jetstream.connection, required_api_level=99)
-    if await every_jetstream.api.level() < 2:
-        return  # 2.11 does not look at the header
-    with pytest.raises(ApiError) as refused:
-        await demanding.direct.get(name, sequence=1)
-    assert refused.value.err_code == ErrorCode.REQUIRED_API_LEVEL
 
 
 async def test_reading_continues_after_a_lost_link(start_nats: StartNats, start_relay: StartRelay) -> None:

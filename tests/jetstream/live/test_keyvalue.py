@@ -16,7 +16,7 @@ from penstock_jetstream.core.keyvalue import BucketOptions, Entry, WatchOptions
 from penstock_jetstream.errors import ApiError, ConflictError, ErrorCode, MissingError, UsageError
 from penstock_jetstream.errors.keyvalue import RevisionConflictError
 from penstock_jetstream.transport.connection import Connection
-from tests.jetstream.eventually import eventually, reachable
+from tests.jetstream.scene import eventually, reachable
 from tests.testbed.nats.client import connection as peer_connection
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf

@@ -18,19 +18,14 @@ from penstock_jetstream.errors import (
     UsageError,
 )
 from penstock_jetstream.transport.connection import Connection
-from tests.jetstream.eventually import eventually
-from tests.jetstream.losing import fragile
+from tests.jetstream.connecting import fragile
+from tests.jetstream.scene import eventually, make_stream
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartRelay
 
 
-async def stream(jetstream: JetStream, name: str, **fields: object) -> str:
-    await jetstream.streams.create({"name": name, "subjects": [f"{name}.>"], "storage": "memory", **fields})
-    return name
-
-
 async def test_stream_confirms_and_stores_each_message_id_once(every_jetstream: JetStream, fresh_name: str) -> None:
-    name = await stream(every_jetstream, fresh_name)
+    name = await make_stream(every_jetstream, fresh_name)
     ack = await every_jetstream.publish(f"{name}.a", b"1", headers={"Color": "red"}, message_id="7")
     assert (ack.stream, ack.sequence, ack.duplicate) == (name, 1, False)
     stored = await every_jetstream.streams.get_message(name, sequence=1)
@@ -42,7 +37,7 @@ async def test_stream_confirms_and_stores_each_message_id_once(every_jetstream: 
 async def test_unmet_expectation_is_a_conflict(
     every_jetstream: JetStream, fresh_name: str, subtests: pytest.Subtests
 ) -> None:
-    name = await stream(every_jetstream, fresh_name)
+    name = await make_stream(every_jetstream, fresh_name)
     await every_jetstream.publish(f"{name}.a", message_id="7")
     cases: tuple[PublishOptions, ...] = (
         {"expected_last_sequence": 5},
@@ -67,12 +62,12 @@ async def test_unmet_expectation_is_a_conflict(
 
 @pytest.mark.requirement("X-07")
 async def test_message_may_have_a_time_to_live_if_allowed(every_jetstream: JetStream, fresh_name: str) -> None:
-    name = await stream(every_jetstream, fresh_name, allow_msg_ttl=True)
+    name = await make_stream(every_jetstream, fresh_name, allow_msg_ttl=True)
     for seconds, header in ((90, "90"), (1.5, "1500ms"), ("never", "never")):
         ack = await every_jetstream.publish(f"{name}.a", ttl_seconds=seconds)  # type: ignore[arg-type] # of a mixed tuple
         stored = await every_jetstream.streams.get_message(name, sequence=ack.sequence)
         assert stored.headers["Nats-TTL"] == header
-    without = await stream(every_jetstream, f"{fresh_name}-without")
+    without = await make_stream(every_jetstream, f"{fresh_name}-without")
     with pytest.raises(ApiError) as refused:
         await every_jetstream.publish(f"{without}.a", ttl_seconds=90)
     assert refused.value.err_code == ErrorCode.MESSAGE_TTL_DISABLED
@@ -90,7 +85,7 @@ async def test_publish_is_repeated_until_a_stream_answers(every_jetstream: JetSt
         every_jetstream.publish(f"{fresh_name}.a", retry=Retry(-1, 0.01), timeout_seconds=60)
     )
     await every_jetstream.connection.flush()
-    await stream(every_jetstream, fresh_name)
+    await make_stream(every_jetstream, fresh_name)
     assert (await publishing).sequence == 1
 
 
@@ -119,20 +114,13 @@ async def test_message_that_a_mere_subscriber_gets_is_not_confirmed(connection: 
             await ack
 
 
-async def test_message_that_is_too_large_is_refused_before_it_is_sent(jetstream: JetStream, fresh_name: str) -> None:
-    name = await stream(jetstream, fresh_name)
-    with pytest.raises(UsageError, match="larger than"):
-        await jetstream.publish(f"{name}.a", bytes((1 << 20) + 1))
-    assert (await jetstream.publish(f"{name}.a", bytes(1 << 20))).sequence == 1
-
-
 async def test_lost_link_leaves_only_messages_with_an_id_certain(
     start_nats: StartNats, start_relay: StartRelay
 ) -> None:
     """The naive way is to publish again in any case, which stores it twice."""
     async with fragile(start_nats, start_relay) as scene:
         jetstream = JetStream(scene.connection)
-        name = await stream(jetstream, "ORDERS")
+        name = await make_stream(jetstream, "ORDERS")
         with scene.server.frozen():
             unsafe = asyncio.create_task(jetstream.publish(f"{name}.b"))
             safe = asyncio.create_task(jetstream.publish(f"{name}.c", message_id="7"))
@@ -149,7 +137,7 @@ async def test_lost_link_leaves_only_messages_with_an_id_certain(
 
 @pytest.mark.interpreter
 async def test_publisher_keeps_the_order_and_confirms_each(every_jetstream: JetStream, fresh_name: str) -> None:
-    name = await stream(every_jetstream, fresh_name)
+    name = await make_stream(every_jetstream, fresh_name)
     async with every_jetstream.publisher(max_in_flight=10) as publisher:
         acks = [await publisher.submit(f"{name}.a", str(number).encode()) for number in range(100)]
     assert [ack.result().sequence for ack in acks] == list(range(1, 101))
@@ -176,7 +164,7 @@ async def test_publisher_has_no_more_on_its_way_than_it_may(jetstream: JetStream
 
 
 async def test_what_fails_in_a_publisher_fails_alone(jetstream: JetStream, fresh_name: str) -> None:
-    name = await stream(jetstream, fresh_name)
+    name = await make_stream(jetstream, fresh_name)
     async with jetstream.publisher(retry=Retry(2, 0.01)) as publisher:
         good = await publisher.submit(f"{name}.a")
         refused = await publisher.submit(f"{name}.a", expected_last_sequence=7)
@@ -193,7 +181,7 @@ async def test_publisher_outlives_a_server_and_repeats_only_what_has_an_id(start
     server = start_nats()
     async with Connection(server.url) as connection:
         jetstream = JetStream(connection)
-        name = await stream(jetstream, "ORDERS", storage="file")
+        name = await make_stream(jetstream, "ORDERS", storage="file")
         async with jetstream.publisher(timeout_seconds=60) as publisher:
             await (await publisher.submit(f"{name}.a"))
             server.freeze()
@@ -215,7 +203,7 @@ async def test_nothing_is_lost_or_stored_twice_while_leaders_change(nats_cluster
     """While a stream has no leader nobody answers, or too late; ids keep what is repeated from being stored twice."""
     async with Connection(nats_cluster.urls) as connection:
         jetstream = JetStream(connection, timeout_seconds=0.5)
-        name = await stream(JetStream(connection), "ORDERS", num_replicas=3, storage="file")
+        name = await make_stream(JetStream(connection), "ORDERS", num_replicas=3, storage="file")
 
         async def publish_one(number: int) -> None:
             while True:
@@ -286,7 +274,7 @@ async def test_batch_is_stored_as_a_whole(every_jetstream: JetStream, fresh_name
         with pytest.raises(UsageError, match=r"An atomic batch needs .* API level 2"):
             await every_jetstream.publish_batch(drafts(fresh_name, 3))
         return
-    name = await stream(every_jetstream, fresh_name, allow_atomic=True)
+    name = await make_stream(every_jetstream, fresh_name, allow_atomic=True)
     ack = await every_jetstream.publish_batch(drafts(name, 250))
     assert (ack.sequence, ack.batch_size) == (250, 250)
     assert (await every_jetstream.streams.info(name)).state.messages == 250
@@ -298,11 +286,11 @@ async def test_batch_that_is_refused_stores_nothing(jetstream: JetStream, fresh_
     """One bad message, more than a thousand messages or none, a stream that allows no batches, or no stream at all."""
     with pytest.raises(NoRespondersError):
         await jetstream.publish_batch(drafts(f"{fresh_name}-none", 3))
-    plain = await stream(jetstream, f"{fresh_name}-plain")
+    plain = await make_stream(jetstream, f"{fresh_name}-plain")
     with pytest.raises(ApiError) as refused:
         await jetstream.publish_batch(drafts(plain, 3))
     assert refused.value.err_code == ErrorCode.ATOMIC_PUBLISH_DISABLED
-    name = await stream(jetstream, fresh_name, allow_atomic=True, max_msg_size=10_000)
+    name = await make_stream(jetstream, fresh_name, allow_atomic=True, max_msg_size=10_000)
     for bad in (Draft(f"{name}.x", bytes(20_000)), Draft(f"{name}.x", options={"expected_last_subject_sequence": 9})):
         with pytest.raises(ApiError, match=rf"on {name}\.x"):
             await jetstream.publish_batch([*drafts(name, 5), bad])
@@ -317,7 +305,7 @@ async def test_batch_that_is_refused_stores_nothing(jetstream: JetStream, fresh_
 
 @pytest.mark.requirement("X-10")
 async def test_stream_has_no_more_than_fifty_batches_under_way(jetstream: JetStream, fresh_name: str) -> None:
-    name = await stream(jetstream, fresh_name, allow_atomic=True)
+    name = await make_stream(jetstream, fresh_name, allow_atomic=True)
     for number in range(50):
         begun = {"Nats-Batch-Id": f"{fresh_name}-{number}", "Nats-Batch-Sequence": "1"}
         assert (await jetstream.connection.request(f"{name}.a", headers=begun)).payload == b""
@@ -331,7 +319,7 @@ async def test_stream_has_no_more_than_fifty_batches_under_way(jetstream: JetStr
 async def test_batch_whose_link_is_lost_says_its_fate(start_nats: StartNats, start_relay: StartRelay) -> None:
     async with fragile(start_nats, start_relay) as scene:
         jetstream = JetStream(scene.connection)
-        name = await stream(jetstream, "ORDERS", allow_atomic=True)
+        name = await make_stream(jetstream, "ORDERS", allow_atomic=True)
         for number, fate in ((150, "Nothing of the batch is stored"), (3, "is not known")):
             await scene.connection.flush()
             await jetstream.api.level()  # it is asked once per link
@@ -347,7 +335,7 @@ async def test_batch_that_finds_no_link_is_not_stored(start_nats: StartNats) -> 
     server = start_nats()
     async with Connection(server.url) as connection:
         jetstream = JetStream(connection, timeout_seconds=0.2)
-        name = await stream(jetstream, "ORDERS", allow_atomic=True)
+        name = await make_stream(jetstream, "ORDERS", allow_atomic=True)
         await jetstream.publish_batch(drafts(name, 1))
         server.kill()
         with pytest.raises((LinkError, RequestTimeoutError)):

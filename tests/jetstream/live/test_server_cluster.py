@@ -8,8 +8,8 @@ import pytest
 from nats.aio.msg import Msg
 from nats.errors import TimeoutError as NatsTimeoutError
 
-from tests.jetstream.eventually import eventually
 from tests.jetstream.raw import Pull, Raw, connected, sequence, status, until_pending, until_waiting
+from tests.jetstream.scene import eventually
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually_async

@@ -18,20 +18,13 @@ from penstock_jetstream.errors import (
     UsageError,
 )
 from penstock_jetstream.transport.connection import Connection
-from tests.jetstream.eventually import eventually
 from tests.jetstream.playing import TYPES, Played
+from tests.jetstream.scene import eventually, filled
 from tests.testbed.nats.fixtures import StartNats, StartNatsCluster
 
 
 def config(name: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any field of the server's
     return {"name": name, "subjects": [f"{name}.>"], "storage": "memory", **fields}
-
-
-async def filled(jetstream: JetStream, name: str, *subjects: str) -> None:
-    """Make a stream with one message on each of these subjects, in this order."""
-    await jetstream.streams.create(config(name, allow_direct=True))
-    for number, subject in enumerate(subjects, start=1):
-        await jetstream.publish(f"{name}.{subject}", str(number).encode())
 
 
 async def test_stream_is_created_read_changed_and_deleted(every_jetstream: JetStream, fresh_name: str) -> None:
