@@ -9,13 +9,7 @@ from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.raw import Raw, connected
 from tests.jetstream.scene import Scene, scene
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.nats.shared import NEWEST, NEWEST_VARIANTS, SharedServers
-
-
-@pytest.fixture(params=NEWEST_VARIANTS)
-def newest_server(request: pytest.FixtureRequest, shared_servers: SharedServers) -> NatsServer:
-    """The newest server, with ack tokens of version 1 and of version 2."""
-    return shared_servers.get(request.param)
+from tests.testbed.nats.shared import NEWEST, SharedServers
 
 
 @pytest.fixture

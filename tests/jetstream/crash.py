@@ -10,10 +10,10 @@ left. Keeps a flag for each message, not a count: what is lost and what comes tw
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -88,12 +88,6 @@ class Outcome:
         return seen == confirmed == self.ack_floor == messages and self.left == 0
 
 
-class Ack(Protocol):
-    """Acks what was delivered, and returns when the server has confirmed it."""
-
-    def __call__(self, *, timeout_seconds: float) -> Coroutine[Any, Any, object]: ...
-
-
 Reader = Callable[[Consumer, Tally], Coroutine[Any, Any, None]]
 """Reads a consumer and has acks confirmed, until it is cancelled."""
 
@@ -105,7 +99,9 @@ async def survive(server: NatsServer, messages: int, read: Reader) -> Outcome:
         began = time.monotonic()
         await publish(js, messages)
         published = time.monotonic()
-        consumer = await make_consumer(js)
+        config = {"durable_name": CONSUMER, "ack_policy": "explicit", "ack_wait": ACK_WAIT_SECONDS * SECOND}
+        await js.consumers.create(STREAM, {**config, "max_ack_pending": -1})
+        consumer = js.consumer(STREAM, CONSUMER)
         tally = Tally(messages)
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(read(consumer, tally))
@@ -139,12 +135,6 @@ async def publish(js: JetStream, messages: int) -> None:
         raise RuntimeError(f"Of {messages} messages {sum(stored)} were stored")
 
 
-async def make_consumer(js: JetStream) -> Consumer:
-    config = {"durable_name": CONSUMER, "ack_policy": "explicit", "ack_wait": ACK_WAIT_SECONDS * SECOND}
-    await js.consumers.create(STREAM, {**config, "max_ack_pending": -1})
-    return js.consumer(STREAM, CONSUMER)
-
-
 async def kill_and_restart(server: NatsServer, when: asyncio.Event) -> None:
     await when.wait()
     await asyncio.to_thread(server.kill)
@@ -159,7 +149,8 @@ async def read_messages(consumer: Consumer, tally: Tally) -> None:
 
     async def work() -> None:
         async for message in messages:
-            await settle([message.data], [message.raw_reply], message.double_ack, tally)
+            ack = partial(message.double_ack, timeout_seconds=CONFIRMATION_SECONDS)
+            await settle([message.data], [message.raw_reply], ack, tally)
 
     async with messages, asyncio.TaskGroup() as workers:
         for _ in range(ACKS_AHEAD):
@@ -170,36 +161,33 @@ async def read_blocks(consumer: Consumer, tally: Tally) -> None:
     """Have each block confirmed as a whole."""
     async with consumer.lane(max_messages=BUFFERED_BLOCK_MESSAGES, on_report=tally.reports.append) as lane:
         async for block in lane:
-            await settle(block.payloads, block.replies, partial(lane.settle, block.replies), tally)
+            ack = partial(lane.settle, block.replies, timeout_seconds=CONFIRMATION_SECONDS)
+            await settle(block.payloads, block.replies, ack, tally)
 
 
 READERS: dict[str, Reader] = {"message": read_messages, "lane": read_blocks}
 
 
-async def settle(payloads: Sequence[bytes], replies: Sequence[bytes], ack: Ack, tally: Tally) -> None:
-    """Ack messages that were delivered together, and take down whether the server has confirmed it."""
-    numbers = [int(payload) for payload in payloads]
-    tally.deliver(numbers)
-    if await is_confirmed(ack):
-        tally.confirm(numbers)
-    else:
-        tally.miss(numbers, replies)
-
-
-async def is_confirmed(ack: Ack) -> bool:
-    """Ack, and tell whether the server has confirmed it; if the link is lost before, ack again.
+async def settle(
+    payloads: Sequence[bytes], replies: Sequence[bytes], ack: Callable[[], Awaitable[object]], tally: Tally
+) -> None:
+    """Ack messages that were delivered together until the server has confirmed it, also over another link.
 
     A server that was killed has forgotten what it had not written down yet. It does not answer acks of what it thinks
     it has not delivered: it delivers that again.
     """
+    numbers = [int(payload) for payload in payloads]
+    tally.deliver(numbers)
     while True:
         try:
-            await ack(timeout_seconds=CONFIRMATION_SECONDS)
+            await ack()
         except LinkError:
             continue
         except RequestTimeoutError:
-            return False
-        return True
+            tally.miss(numbers, replies)
+        else:
+            tally.confirm(numbers)
+        return
 
 
 async def has_nothing_left(connection: Connection, consumer: Consumer, tally: Tally) -> bool:

@@ -56,7 +56,7 @@ class Raw:
         return made
 
     async def make_consumer(self, of: str, **config: Any) -> dict[str, Any]:  # noqa: ANN401 - configuration is JSON
-        """Make a durable consumer with explicit acks, or as told, and return its configuration as the server has it."""
+        """Make a durable consumer with explicit acks, or as given, and return the configuration that the server has."""
         made: dict[str, Any] = (await self.do(f"CONSUMER.CREATE.{of}", _consumer_request(of, config)))["config"]
         return made
 

@@ -122,7 +122,7 @@ async def test_only_reads_are_repeated_over_the_next_link(start_nats: StartNats,
 
 
 async def test_full_buffer_is_an_error_at_once_and_does_not_stop_the_event_loop(server: NatsServer) -> None:
-    """The naive way is to try again as after a lost link: for ever, and without a pause."""
+    """Naive: to try again as after a lost link: for ever, and without a pause."""
     async with Connection(server.url, options=Options(max_pending_bytes=1000)) as connection:
         connection.publish("somewhere", bytes(900))
         jetstream = JetStream(connection)

@@ -56,9 +56,9 @@ async def test_consumer_of_a_server_that_copies_is_recognized(server: NatsServer
     assert not is_made_by_server({"durable_name": "etl", "metadata": {"_nats.ver": "2.15.1"}})
 
 
-async def test_stream_without_readers_is_emptied_by_interest(newest_server: NatsServer, fresh_name: str) -> None:
-    """So since 2.14; 2.11 and 2.12 keep what they have until somebody begins to read."""
-    async with connected(**newest_server.connect_arguments()) as raw:
+async def test_stream_without_readers_is_emptied_by_interest(server: NatsServer, fresh_name: str) -> None:
+    """So since 2.14; 2.11 and 2.12 keep what they have until a consumer is created."""
+    async with connected(**server.connect_arguments()) as raw:
         made = await raw.make_stream(fresh_name)
         await raw.publish(f"{fresh_name}.a", b"1")
         await raw.do(f"STREAM.UPDATE.{fresh_name}", {**made, "retention": "interest"})

@@ -28,7 +28,7 @@ from tests.testbed.nats.shared import NEWEST, SharedServers
 SECOND = 10**9
 Json = dict[str, Any]
 
-# What a field needs beside it, and a value other than its default where the table's example will not do on one server.
+# What a field needs with it, and a value other than its default where the table's example will not do on one server.
 STREAM_COMPANIONS: Mapping[str, Json] = {
     "discard_new_per_subject": {"discard": "new", "max_msgs_per_subject": 5},
     "persist_mode": {"storage": "file"},
@@ -99,32 +99,26 @@ def scenario(table: Table, field: Field, name: str) -> tuple[Json, Json]:
 
 
 async def created(raw: Raw, table: Table, name: str, config: Json) -> Json:
-    """Ask for a stream, or a consumer of a stream that is there; return the whole answer."""
+    """Ask for a stream of this name, or for a consumer of one that is made first; return the whole answer."""
     if table is STREAM:
-        return await raw.api(f"STREAM.CREATE.{name}-own", {**config, "name": f"{name}-own"})
-    return await raw.api(f"CONSUMER.CREATE.{name}.c", consumer_request(name, config))
-
-
-async def made(raw: Raw, table: Table, name: str, config: Json) -> Json:
-    """Make an object, and return its configuration as the server has it."""
-    if table is STREAM:
-        answer = await raw.do(f"STREAM.CREATE.{name}", config)
-    else:
-        await raw.make_stream(name)
-        answer = await raw.do(f"CONSUMER.CREATE.{name}.c", consumer_request(name, config))
-    stored: Json = answer["config"]
-    return stored
+        return await raw.api(f"STREAM.CREATE.{name}", config)
+    await raw.make_stream(name)
+    return await raw.api(f"CONSUMER.CREATE.{name}.c", {"stream_name": name, "config": config})
 
 
 async def updated(raw: Raw, table: Table, name: str, config: Json) -> Json:
     """Ask for an update, and return the whole answer."""
     if table is STREAM:
         return await raw.api(f"STREAM.UPDATE.{name}", config)
-    return await raw.api(f"CONSUMER.CREATE.{name}.c", {**consumer_request(name, config), "action": "update"})
+    return await raw.api(f"CONSUMER.CREATE.{name}.c", {"stream_name": name, "config": config, "action": "update"})
 
 
-def consumer_request(stream: str, config: Json) -> Json:
-    return {"stream_name": stream, "config": config}
+async def made(raw: Raw, table: Table, name: str, config: Json) -> Json:
+    """Create an object, and return its configuration as the server has it."""
+    answer = await created(raw, table, name, config)
+    assert "error" not in answer, answer
+    stored: Json = answer["config"]
+    return stored
 
 
 def every_field() -> list[tuple[Table, Field]]:
@@ -215,7 +209,7 @@ async def test_stored_configuration_is_what_the_table_makes_of_it(
         for kind, fields in CONSUMER_KINDS.items():
             with subtests.test(consumer=kind, stream=stream):
                 given = {name: kind if value == "c" else value for name, value in fields.items()}
-                request = consumer_request(stream, given)
+                request = {"stream_name": stream, "config": given}
                 answer = await raw.do(f"CONSUMER.CREATE.{stream}.{kind}", request)
                 assert diff(CONSUMER, given, answer["config"], await facts_of(raw, stream)) == []
 
@@ -232,7 +226,6 @@ async def test_newer_fields_are_refused_here_first(raw: Raw, fresh_name: str, su
             facts = await facts_of(raw, name)
             assert facts.api_level == level_of(f"{version.major}.{version.minor}.{version.patch}")
             warned = any(str(facts.api_level) in problem.sentence for problem in validate(table, changed, facts))
-            await raw.make_stream(name)
             answer = await created(raw, table, name, changed)
             assert warned == (not is_known(field, raw))
             if not warned:

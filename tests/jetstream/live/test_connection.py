@@ -97,18 +97,6 @@ async def test_nothing_is_delivered_after_unsubscribing(connection: Connection, 
     assert heard.payloads == [b"0"]
 
 
-async def test_blocks_carry_messages_that_came_together(connection: Connection, fresh_name: str) -> None:
-    blocks: list[wire.Block] = []
-    statuses = Heard()
-    connection.subscribe_blocks(fresh_name, blocks.append, statuses)
-    for number in range(1000):
-        connection.publish(fresh_name, b"%d" % number, reply=f"ack.{number}")
-    connection.publish(fresh_name, b"status")
-    assert await statuses.have(1) == [b"status"]
-    assert [payload for block in blocks for payload in block.payloads] == [b"%d" % number for number in range(1000)]
-    assert len(blocks) < 1000
-
-
 async def test_handlers_and_listeners_that_fail_do_not_affect_others(server: NatsServer, fresh_name: str) -> None:
     problems = loop_problems()
     connection = Connection(server.url)
@@ -260,11 +248,11 @@ async def test_what_waits_to_be_sent_has_a_bound(nats_server: NatsServer) -> Non
 
 async def test_what_the_server_says_of_itself_can_be_asked(server: NatsServer) -> None:
     async with Connection(server.url, name="someone") as connection:
-        told = connection.server
-        assert told.version.startswith("2.15")
-        assert told.max_payload_bytes == 1 << 20
-        assert told.headers
-        assert told.jetstream
-        (client,) = [c for c in server.monitored("connz")["connections"] if c["cid"] == told.client_id]
+        info = connection.server
+        assert info.version.startswith("2.15")
+        assert info.max_payload_bytes == 1 << 20
+        assert info.headers
+        assert info.jetstream
+        (client,) = [c for c in server.monitored("connz")["connections"] if c["cid"] == info.client_id]
         assert client["name"] == "someone"
         assert client["lang"] == "python"

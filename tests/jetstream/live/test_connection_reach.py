@@ -23,15 +23,15 @@ PIECE_BYTES = 4096
 
 
 class Tunnel:
-    """Leads to one server, whatever it is told, by one end of a pair of sockets."""
+    """Leads to one server, whatever the address, by one end of a pair of sockets."""
 
     def __init__(self, server: NatsServer) -> None:
         self._port = server.port
-        self.told: list[tuple[str, int]] = []
+        self.asked: list[tuple[str, int]] = []
         self._carrying: list[asyncio.Task[None]] = []
 
     async def reach(self, host: str, port: int) -> socket.socket | None:
-        self.told.append((host, port))
+        self.asked.append((host, port))
         ours, theirs = socket.socketpair()
         theirs.settimeout(0)
         near, far = await asyncio.open_connection(sock=ours), await asyncio.open_connection("127.0.0.1", self._port)
@@ -66,7 +66,7 @@ async def test_server_that_no_name_leads_to_is_reached_by_a_socket_from_elsewher
     async with tunnel_to(start_nats()) as tunnel:
         async with connection("nats://nats.inside:4333", tunnel.reach) as opened:
             await opened.flush()
-        assert tunnel.told == [("nats.inside", 4333)]
+        assert tunnel.asked == [("nats.inside", 4333)]
 
 
 async def test_tls_over_such_a_socket_checks_the_name_of_the_address(start_nats: StartNats) -> None:

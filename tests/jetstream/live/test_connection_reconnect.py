@@ -28,29 +28,6 @@ async def works(connection: Connection, subject: str = "echo") -> bool:
     return (await connection.request(subject, b"hello")).payload == b"hello"
 
 
-@pytest.mark.parametrize("end", ["kill", pytest.param("terminate", marks=pytest.mark.full)])
-async def test_requests_go_on_after_a_restart_of_the_server(nats_server: NatsServer, end: str) -> None:
-    async with Connection(nats_server.url, options=QUICK) as connection:
-        events = Events(connection)
-        echo(connection, "echo")
-        answers = Heard()
-
-        async def ask_on() -> None:
-            while True:
-                with contextlib.suppress(LinkError):
-                    reply = await connection.request("echo", timeout_seconds=60)
-                    answers(b"echo", b"", b"", reply.payload)
-
-        asking = asyncio.create_task(ask_on())
-        await asyncio.to_thread(getattr(nats_server, end))
-        await asyncio.to_thread(nats_server.start)
-        connected = await events.have(Connected)
-        await answers.have(len(answers.messages) + 100)
-        asking.cancel()
-        assert connected.reconnects == 1
-        assert len(events.of(Disconnected)) == 1
-
-
 @pytest.mark.interpreter
 async def test_subscriptions_and_published_messages_outlive_links(nats_server: NatsServer) -> None:
     async with Connection(nats_server.url, options=QUICK) as connection:

@@ -281,7 +281,7 @@ async def test_drain_hands_out_what_is_buffered_or_on_its_way_and_ends(it: Scene
 
 @pytest.mark.requirement("C-04")
 async def test_drained_consumption_ends_with_an_empty_buffer_and_after_its_last_message(it: Scene) -> None:
-    """Naive: it waits for the last message to be processed, which no further question tells."""
+    """Naive: it waits for the last message to be processed, which no further request for a message shows."""
     consumer = await it.create()
     async with consumer.consume() as messages:
         await it.until_waiting()

@@ -1,4 +1,4 @@
-"""What users of other clients complain of, as tests: each fails with the naive behaviour that its docstring names."""
+"""What users of other clients complain of: each test fails with the naive behaviour that its docstring names."""
 
 import asyncio
 from typing import Any
@@ -99,7 +99,7 @@ async def test_no_message_is_dropped_however_slow_its_user_is(it: Scene) -> None
 @pytest.mark.requirement("X-14")
 @on_newest_servers
 async def test_reset_under_load_is_no_error(it: Scene, fresh_name: str) -> None:
-    """Naive: a consumer sequence that begins anew is taken for a gap. What was delivered comes again, that is all."""
+    """Naive: a consumer sequence that begins again is taken for a gap. What was delivered only comes again."""
     consumer = await it.create()
     await it.fill(300)
     numbers: list[int] = []

@@ -26,7 +26,7 @@ QUICK: dict[str, Any] = {"expires_seconds": 1.0, "idle_heartbeat_seconds": 0.5}
 @pytest.mark.requirement("C-52", "C-53", "C-54")
 @pytest.mark.parametrize("how", ["kill", "terminate"])
 async def test_restarted_server_is_pulled_from_again(start_nats: StartNats, how: str) -> None:
-    """Naive: the pulls died with the server, nobody makes new ones, and the subscription is silent for ever."""
+    """Naive: the pulls died with the server, the client makes no new ones, and the subscription is silent for ever."""
     server = start_nats()
     async with scene(server.url, "S", storage="file") as it:
         consumer = await it.create(mem_storage=False)

@@ -111,17 +111,20 @@ async def test_one_client_is_pinned_and_the_other_stands_by(it: Scene) -> None:
 async def test_lost_pin_is_forgotten_and_the_next_pull_follows_at_once(it: Scene, fresh_name: str) -> None:
     """Naive: 423 ends it, or is noticed only by the missed heartbeat: here after 30 s, but messages come within one."""
     consumer = await it.create(**PINNED)
-    told: list[str] = []
+    pin_events: list[str] = []
     seen: list[Message] = []
     async with consumer.consume(
-        seen.append, group="g", on_pinned=lambda _: told.append("pinned"), on_unpinned=lambda: told.append("unpinned")
+        seen.append,
+        group="g",
+        on_pinned=lambda _: pin_events.append("pinned"),
+        on_unpinned=lambda: pin_events.append("unpinned"),
     ):
         for _ in range(3):
             await it.publish(b"1")
             await until(lambda: seen)
             seen.clear()
             await it.js.consumers.unpin(fresh_name, "c", "g")
-    assert told[:3] == ["pinned", "unpinned", "pinned"]
+    assert pin_events[:3] == ["pinned", "unpinned", "pinned"]
     assert it.reports == []
 
 

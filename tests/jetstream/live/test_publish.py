@@ -117,7 +117,7 @@ async def test_message_that_a_mere_subscriber_gets_is_not_confirmed(connection: 
 async def test_lost_link_leaves_only_messages_with_an_id_certain(
     start_nats: StartNats, start_relay: StartRelay
 ) -> None:
-    """The naive way is to publish again in any case, which stores it twice."""
+    """Naive: to publish again in any case, which stores it twice."""
     async with fragile(start_nats, start_relay) as scene:
         jetstream = JetStream(scene.connection)
         name = await make_stream(jetstream, "ORDERS")
@@ -200,7 +200,7 @@ async def test_publisher_outlives_a_server_and_repeats_only_what_has_an_id(start
 
 @pytest.mark.requirement("X-02")
 async def test_nothing_is_lost_or_stored_twice_while_leaders_change(nats_cluster: NatsCluster) -> None:
-    """While a stream has no leader nobody answers, or too late; ids keep what is repeated from being stored twice."""
+    """Without a leader no server answers, or too late; ids keep what is repeated from being stored twice."""
     async with Connection(nats_cluster.urls) as connection:
         jetstream = JetStream(connection, timeout_seconds=0.5)
         name = await make_stream(JetStream(connection), "ORDERS", num_replicas=3, storage="file")

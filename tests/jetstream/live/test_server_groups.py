@@ -120,18 +120,6 @@ async def test_first_message_brings_the_pin_and_information_names_its_holder(raw
     assert (advisory["group"], advisory["pinned_id"]) == ("g", pin_of(first))
 
 
-@pytest.mark.requirement("G-08", "C-36")
-async def test_pin_that_a_server_adds_does_not_count_in_bytes(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, bytes(50), **PINNED)
-    pull = await raw.pull(of, group="g", max_bytes=1_000)
-    message = await pull.message()
-    assert pin_of(message)
-    end = await pull.next()
-    assert status(end) == "409 Batch Completed"
-    assert end.headers
-    assert int(end.headers["Nats-Pending-Bytes"]) == 1_000 - len(message.subject) - len(message.reply) - 50
-
-
 @pytest.mark.requirement("G-09", "G-10")
 async def test_wrong_pin_is_answered_423_and_none_waits_in_reserve(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", b"2", **PINNED)
