@@ -22,6 +22,7 @@ from penstock_jetstream.errors import (
     JetStreamError,
     NoMatchingStreamError,
     SubscriptionError,
+    UnknownStatusError,
     UsageError,
 )
 from penstock_jetstream.transport.connection import Connection
@@ -197,6 +198,18 @@ async def test_consumer_that_is_reset_is_reported_and_goes_on(it: Scene) -> None
     (gap,) = it.reports
     assert isinstance(gap, GapError)
     assert (gap.expected, gap.got) == (3, 1)
+
+
+@pytest.mark.requirement("S-32", "S-33")
+async def test_statuses_are_never_handed_out_but_unknown_ones_raised(it: Scene) -> None:
+    async with it.js.subscribe(it.subject) as subscription:
+        subject = subscription.config["deliver_subject"].encode()
+        for status in (b"404 No Messages", b"408 Timeout", b"777 Odd"):
+            it.connection.send(wire.publish(subject, b"", header=b"NATS/1.0 %b\r\n\r\n" % status))
+        with pytest.raises(UnknownStatusError, match="777"):
+            await anext(subscription)
+        await it.publish(b"1")
+        assert await take(subscription, 1) == [b"1"]
 
 
 @pytest.mark.requirement("S-28")
