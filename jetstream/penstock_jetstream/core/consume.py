@@ -458,6 +458,8 @@ class Consume:
         elif status.kind is Kind.EXPIRED and request is not None:
             lasted_seconds = now - request.sent_at
             then = Then.GO_ON if lasted_seconds >= self.options.expires_seconds / 2 else Then.PULL
+        elif status.kind is Kind.COMPLETED and request is not None and left is not None and left >= request.asked:
+            then = Then.PULL  # servers say this after messages: without one, the next request may end the same way
         if then is not Then.GO_ON:
             self._count_failure(number, status.kind, now, at_once=then is Then.PULL)
         return [Report(self._refusal(status))] if reported else []
