@@ -8,7 +8,6 @@ from collections.abc import Iterable
 import click
 
 from tests.testbed.by_hand import opened_run, wait_until_interrupted
-from tests.testbed.kubernetes import host
 from tests.testbed.kubernetes.access import Access
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.kubernetes.node import Node
@@ -33,12 +32,9 @@ def control_plane() -> None:
 
 
 @main.command()
-@click.option("--install", is_flag=True, help="First install the Debian packages that are missing.")
-def node(*, install: bool) -> None:
+def node() -> None:
     """Run a whole Kubernetes node, in Linux namespaces of its own. Needs root."""
     with opened_run():
-        if install:
-            host.install()
         started = Node()
         started.start()
         _show(started, started.programs.values())
@@ -54,18 +50,16 @@ def _show(cluster: Access, programs: Iterable[Program]) -> None:
 
 
 @main.command()
-@click.option("--port", type=int, help="The port to serve on; without it, a free one.")
-@click.option("--token", help="A token that clients must present.")
-def spark(port: int | None, token: str | None) -> None:
+def spark() -> None:
     """Run a Spark Connect server on loopback."""
     from tests.testbed.spark.connect import ConnectServer  # noqa: PLC0415 - pyspark is slow to import
 
     with opened_run() as run:
-        server = ConnectServer(run.new_folder("spark-connect"), port, token)
+        server = ConnectServer(run.new_folder("spark-connect"))
         with step("Spark Connect server"):
             server.start()
         say(f"pid {server.program.pid}, log {server.program.log}. Ctrl-C ends it. To use it from another shell:\n")
-        click.echo(f"export SPARK_REMOTE='{server.url}{f'/;token={token}' if token else ''}'")
+        click.echo(f"export SPARK_REMOTE='{server.url}'")
         wait_until_interrupted()
 
 

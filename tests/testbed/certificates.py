@@ -49,7 +49,9 @@ class Authority:
     def __init__(self, certificate: Certificate) -> None:
         self.certificate = certificate
         self._certificate = x509.load_pem_x509_certificate(certificate.pem)
-        self._key = _load_key(certificate.key_pem)
+        key = serialization.load_pem_private_key(certificate.key_pem, password=None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey)
+        self._key = key
 
     @classmethod
     def new(cls, name: str) -> "Authority":
@@ -135,10 +137,3 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     # Not PKCS#8: an API server does not find a P-256 key for service accounts in it.
     form = serialization.PrivateFormat.TraditionalOpenSSL
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-
-
-def _load_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
-    key = serialization.load_pem_private_key(pem, password=None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise TypeError(f"An authority of ours has a P-256 key, not {type(key).__name__}")
-    return key

@@ -40,19 +40,8 @@ def postgres() -> Iterator[str]:
             os.chown(data, NOBODY, NOBODY)
         prefix = AS_NOBODY if root else []
         programs = folder / "bin"
-        make = [
-            *prefix,
-            str(programs / "initdb"),
-            "-D",
-            str(data),
-            "-U",
-            USER,
-            "-A",
-            "trust",
-            "-E",
-            "UTF8",
-            "--no-sync",
-        ]
+        options = [f"--pgdata={data}", f"--username={USER}", "--auth=trust", "--encoding=UTF8", "--no-sync"]
+        make = [*prefix, str(programs / "initdb"), *options]
         subprocess.run(make, check=True, capture_output=True, cwd=folder, env=os.environ | {"LC_ALL": "C"})
         port = free_port()
         serve = [str(programs / "postgres"), "-D", str(data), "-h", LOOPBACK, "-p", str(port), "-k", "", "-F"]

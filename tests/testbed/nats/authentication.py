@@ -33,8 +33,6 @@ class Access:
     client: Login
     system: Login | None
     """A login to the system account, from where the cluster is administered; there is none beside a token."""
-    leaf: Mapping[str, str] = field(default_factory=dict)
-    """What a leaf node's remote says beside its URL; a user and password stand in the URL itself."""
 
 
 def anonymous() -> Access:
@@ -65,15 +63,13 @@ def nkey(folder: Path) -> Access:
     seed.write_text(identity.seed)
     users, system = _system_account()
     server = {**users, "authorization": {"users": [{"nkey": identity.public_key}]}}
-    return Access(server, Login({"nkeys_seed": str(seed)}, ("--nkey", str(seed))), system, {"nkey": identity.seed})
+    return Access(server, Login({"nkeys_seed": str(seed)}, ("--nkey", str(seed))), system)
 
 
 def creds(folder: Path) -> Access:
     """Trust an operator; it vouches for accounts, and those for their users, who show their JWT from a file."""
     server, account, system = trusted_accounts()
-    client = user_of(account, folder / "user.creds")
-    leaf = {"credentials": str(folder / "user.creds"), "account": account.public_key}
-    return Access(server, client, user_of(system, folder / "system.creds"), leaf)
+    return Access(server, user_of(account, folder / "user.creds"), user_of(system, folder / "system.creds"))
 
 
 def trusted_accounts() -> tuple[Fragment, Identity, Identity]:

@@ -48,12 +48,11 @@ class NatsCluster:
     def __init__(self, size: int = 3, options: Options | None = None) -> None:
         options = options or Options()
         options = replace(options, access=options.access or anonymous())
-        client_ports = [options.port and ports.particular_port(options.port + index) for index in range(size)]
         self._route_ports = [ports.free_port() for _ in range(size)]
-        self.nodes: list[NatsServer] = []
-        for number, (port, route_port) in enumerate(zip(client_ports, self._route_ports, strict=True), start=1):
-            fragment = _routes(route_port, self._route_ports)
-            self.nodes.append(NatsServer(replace(options, port=port), name=f"n{number}", fragments=(fragment,)))
+        self.nodes = [
+            NatsServer(options, name=f"n{number}", fragments=(_routes(route_port, self._route_ports),))
+            for number, route_port in enumerate(self._route_ports, start=1)
+        ]
 
     def start(self) -> None:
         """Start all nodes, and wait until they have a leader and agree."""
@@ -87,15 +86,11 @@ class NatsCluster:
         """Return what `nats.connect` needs to reach any node, as keyword arguments."""
         return {**self.nodes[0].connect_arguments(), "servers": self.urls}
 
-    def meta_leader(self, *, other_than: NatsServer | None = None) -> NatsServer:
-        """Return the node that leads the meta group, once there is one; where one was lost, once another does."""
-        return self._wait_leader(self._meta, "the meta group", other_than)
+    def stream_leader(self, stream: str) -> NatsServer:
+        return self._wait_leader(self._asset(f"STREAM.INFO.{stream}"), f"stream {stream}")
 
-    def stream_leader(self, stream: str, *, other_than: NatsServer | None = None) -> NatsServer:
-        return self._wait_leader(self._asset(f"STREAM.INFO.{stream}"), f"stream {stream}", other_than)
-
-    def consumer_leader(self, stream: str, consumer: str, *, other_than: NatsServer | None = None) -> NatsServer:
-        return self._wait_leader(self._asset(f"CONSUMER.INFO.{stream}.{consumer}"), f"consumer {consumer}", other_than)
+    def consumer_leader(self, stream: str, consumer: str) -> NatsServer:
+        return self._wait_leader(self._asset(f"CONSUMER.INFO.{stream}.{consumer}"), f"consumer {consumer}")
 
     def step_down_meta(self) -> NatsServer:
         """Have the meta group elect another leader, and return that."""
@@ -114,29 +109,22 @@ class NatsCluster:
 
     def _step_down(self, leader: LeaderName, of: str, login: Login, subject: str) -> NatsServer:
         """Ask who leads to step down until another does: a request may be lost, and the same be elected again."""
-        before = self._wait_leader(leader, of, None)
+        before = self._wait_leader(leader, of)
         asked_at = -math.inf
 
-        def led_by() -> str | None:
+        def led_by_another() -> str | None:
             nonlocal asked_at
             name = leader()
             if name == before.name and time.monotonic() - asked_at > ASK_AGAIN_SECONDS:
                 asked_at = time.monotonic()
                 with contextlib.suppress(*UNANSWERED, RefusedError):
                     request(login(before), f"$JS.API.{subject}")
-            return name
+            return name if name != before.name else None
 
-        return self._wait_leader(led_by, of, before)
+        return self._wait_leader(led_by_another, f"{of} other than {before.name}")
 
-    def _wait_leader(self, leader: LeaderName, of: str, other_than: NatsServer | None) -> NatsServer:
-        former = other_than and other_than.name
-
-        def known() -> str | None:
-            name = leader()
-            return name if name != former else None
-
-        what = f"a leader of {of}{f' other than {former}' if former else ''}"
-        return self.node(eventually(known, what, ELECTION_SECONDS))
+    def _wait_leader(self, leader: LeaderName, of: str) -> NatsServer:
+        return self.node(eventually(leader, f"a leader of {of}", ELECTION_SECONDS))
 
     def _meta(self) -> str | None:
         node = self._answering_node()

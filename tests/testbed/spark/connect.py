@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.testbed.ports import LOOPBACK, answers, free_port, particular_port
+from tests.testbed.ports import LOOPBACK, answers, free_port
 from tests.testbed.programs import Program
 from tests.testbed.spark.classic import SETTINGS, environment
 
@@ -13,8 +13,8 @@ SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 class ConnectServer:
     """A server that sessions at `url` run on; faults are its program's methods."""
 
-    def __init__(self, folder: Path, port: int | None = None, token: str | None = None) -> None:
-        self.port = particular_port(port) if port else free_port()
+    def __init__(self, folder: Path, token: str | None = None) -> None:
+        self.port = free_port()
         self.url = f"sc://{LOOPBACK}:{self.port}"
         settings = {
             **SETTINGS,

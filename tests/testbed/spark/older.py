@@ -38,20 +38,11 @@ def run_tests(file: Path, plugin: str, env: dict[str, str]) -> None:
     What a Spark that was started here has left in our environment would lead that one to the jars of this.
     """
     paths = os.pathsep.join([str(ROOT), str(ROOT / "worker")])
-    command = [
-        str(environment() / "bin" / "python"),
-        "-m",
-        "pytest",
-        "-q",
-        "--noconftest",
-        "-p",
-        plugin,
-        "-c",
-        os.devnull,
-    ]
+    options = ["-q", "--noconftest", "-p", plugin, "-p", "no:cacheprovider", "-c", os.devnull]
+    options += ["--import-mode=importlib", f"--rootdir={file.parent}"]
     own = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     ended = subprocess.run(
-        [*command, "--import-mode=importlib", "-p", "no:cacheprovider", f"--rootdir={file.parent}", str(file)],
+        [str(environment() / "bin" / "python"), "-m", "pytest", *options, str(file)],
         cwd=ROOT,
         env=own | {"PYTHONPATH": paths} | env,
         capture_output=True,

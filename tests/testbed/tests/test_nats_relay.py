@@ -2,11 +2,13 @@
 
 import contextlib
 import socket
+import socketserver
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
+from typing_extensions import override
 
 from tests.testbed import ports
 from tests.testbed.nats.fixtures import StartRelay
@@ -18,33 +20,28 @@ PATIENCE_SECONDS = 30
 SILENCE_SECONDS = 0.3
 
 
+class EchoServer(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+
+class Echo(socketserver.BaseRequestHandler):
+    """Sends back what it receives."""
+
+    @override
+    def handle(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            while chunk := self.request.recv(65536):
+                self.request.sendall(chunk)
+
+
 @pytest.fixture
 def echo_port() -> Iterator[int]:
-    """The port of a server that sends back what it gets, one connection after the other."""
-    with socket.create_server((ports.LOOPBACK, 0)) as listener:
-        thread = threading.Thread(target=_echo, args=(listener,), daemon=True)
+    with EchoServer((ports.LOOPBACK, 0), Echo) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
+        yield server.server_address[1]
+        server.shutdown()
         thread.join(PATIENCE_SECONDS)
-
-
-def _echo(listener: socket.socket) -> None:
-    while True:
-        try:
-            connection, _ = listener.accept()
-        except OSError:  # the fixture shut it down
-            return
-        threading.Thread(target=_send_back, args=(connection,), daemon=True).start()
-
-
-def _send_back(connection: socket.socket) -> None:
-    with connection:
-        try:
-            while chunk := connection.recv(65536):
-                connection.sendall(chunk)
-        except ConnectionError:
-            return
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ from nats.js.errors import APIError
 
 from tests.testbed import ports
 from tests.testbed.binaries import NATS_SERVERS
+from tests.testbed.nats.authentication import creds
 from tests.testbed.nats.client import connection
-from tests.testbed.nats.fixtures import StartNats
+from tests.testbed.nats.fixtures import StartNats, StartNatsCluster
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.run import current
 
 SILENCE_SECONDS = 1
 PATIENCE_SECONDS = 60
@@ -23,15 +25,6 @@ async def stored(server: NatsServer, *, then_publish: int = 0) -> int:
         for _ in range(then_publish):
             await stream.publish("orders", b"one")
         return held
-
-
-async def acknowledgement_subject(server: NatsServer) -> str:
-    async with connection(**server.connect_arguments()) as client:
-        stream = client.jetstream()
-        await stream.add_stream(name="ORDERS", subjects=["orders"])
-        await stream.publish("orders", b"one")
-        subscription = await stream.pull_subscribe("orders", durable="reader")
-        return (await subscription.fetch(1, PATIENCE_SECONDS))[0].reply
 
 
 @pytest.mark.full
@@ -66,11 +59,6 @@ def test_a_frozen_server_accepts_connections_and_answers_once_it_thaws(nats_serv
         assert client.recv(5) == b"INFO "
 
 
-async def test_acknowledgement_subjects_have_9_tokens_and_11_under_js_ack_fc_v2(start_nats: StartNats) -> None:
-    for options, tokens in (({}, 9), ({"js_ack_fc_v2": True}, 11)):
-        assert len((await acknowledgement_subject(start_nats(**options))).split(".")) == tokens
-
-
 async def test_limits_and_extra_configuration_are_in_force_on_the_port_asked_for(start_nats: StartNats) -> None:
     extra = {"ping_interval": "7m", "jetstream": {"domain": "own"}}
     port = ports.free_port()
@@ -84,11 +72,16 @@ async def test_limits_and_extra_configuration_are_in_force_on_the_port_asked_for
     assert server.monitored("varz")["ping_interval"] == 7 * 60 * 1_000_000_000
 
 
-def test_a_particular_port_that_is_in_use_gets_its_sentence(start_nats: StartNats, nats_server: NatsServer) -> None:
+def test_server_that_cannot_start_fails_with_the_port_in_use_or_its_log(
+    start_nats: StartNats, nats_server: NatsServer
+) -> None:
     with pytest.raises(ports.PortInUseError, match=f"Port {nats_server.port} on 127.0.0.1 is in use"):
         start_nats(port=nats_server.port)
-
-
-def test_a_server_that_cannot_start_fails_with_its_log(start_nats: StartNats) -> None:
     with pytest.raises(RuntimeError, match=r"(?s)nats ended with code 1.*unknown field"):
         start_nats(extra={"no_such_setting": True})
+
+
+@pytest.mark.full
+def test_cluster_in_operator_mode_elects_another_meta_leader(start_nats_cluster: StartNatsCluster) -> None:
+    cluster = start_nats_cluster(2, access=creds(current().new_folder("creds")))
+    assert cluster.step_down_meta().is_running

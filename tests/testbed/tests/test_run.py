@@ -6,7 +6,6 @@ Each test runs a pytest session of its own, with the testbed's plugin, as a proc
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,11 +14,10 @@ import psutil
 import pytest
 
 from tests.testbed import run
+from tests.testbed.tests.commands import PATIENCE_SECONDS, Command
 from tests.testbed.waiting import eventually
 
 pytestmark = pytest.mark.full
-
-STARTING_SECONDS = 200
 
 PREAMBLE = """
 import pathlib
@@ -87,41 +85,25 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 
 
-class Session:
-    """A pytest session in a process group of its own, as a shell would give it."""
+class Session(Command):
+    """A pytest session that notes the servers that it starts, and the folder of its run."""
 
     def __init__(self, folder: Path, body: str, options: list[str], environment: Mapping[str, str]) -> None:
         self.notes = folder / "notes"
         self.notes.mkdir()
-        self._output = folder / "output"
         (folder / "pytest.ini").write_text("[pytest]\n")
         (folder / "test_inner.py").write_text(PREAMBLE + body)
         plugin = ["-p", "tests.testbed.plugin", "-c", str(folder / "pytest.ini")]
         outer = (run.VARIABLE, "CI", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID")
         inherited = {name: value for name, value in os.environ.items() if name not in outer}
-        with self._output.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", PYTEST, *plugin, *options, str(folder)],
-                cwd=run.ROOT,
-                env={**inherited, **environment},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    @property
-    def output(self) -> str:
-        return self._output.read_text()
-
-    def end(self) -> int:
-        """Wait until it has ended by itself, and return its exit code."""
-        return self.process.wait(STARTING_SECONDS)
+        command = [sys.executable, "-c", PYTEST, *plugin, *options, str(folder)]
+        super().__init__(folder, *command, environment={**inherited, **environment})
 
     def wait_for_servers(self, count: int) -> None:
         def noted_or_ended() -> bool:
             return len(self.servers()) == count or self.process.poll() is not None
 
-        eventually(noted_or_ended, f"{count} servers started", STARTING_SECONDS)
+        eventually(noted_or_ended, f"{count} servers started", PATIENCE_SECONDS)
         assert self.process.poll() is None, self.output
 
     def servers(self) -> list[int]:
@@ -149,9 +131,7 @@ def start_session(tmp_path: Path) -> Iterator[StartSession]:
 
     yield start
     for session in sessions:
-        if session.process.poll() is None:
-            session.process.kill()
-            session.process.wait()
+        session.end(signal.SIGKILL)
 
 
 @both_ways
@@ -183,8 +163,7 @@ def test_after_an_interrupt_and_kill_9_nothing_is_left(start_session: StartSessi
 
     session = start_session(WAITING, options)
     session.wait_for_servers(servers)
-    session.process.kill()
-    session.process.wait()
+    session.end(signal.SIGKILL)
     eventually(session.has_left_nothing, "the servers and the run's folder gone")
 
 
