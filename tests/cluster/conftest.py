@@ -12,6 +12,7 @@ import pytest
 from penstock_operator.resources import KINDS, has_policy, policy
 from tests.cluster import nats_pods
 from tests.cluster.helm import Helm
+from tests.cluster.objects import CRDS
 from tests.cluster.stage import Stage
 from tests.testbed import run
 from tests.testbed.kubernetes.access import Namespace
@@ -22,6 +23,7 @@ from tools.images import tag
 POLICIES = [
     f"{each['kind'].lower()}/{each['metadata']['name']}" for kind in KINDS if has_policy(kind) for each in policy(kind)
 ]
+SECONDS = 120
 ARCHIVES = run.ROOT / ".cache" / "images"
 
 
@@ -46,14 +48,14 @@ def nats_image(cluster: Cluster | UserCluster, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture
 def helm(cluster_namespace: Namespace) -> Iterator[Helm]:
-    """Helm in the test's namespace. Not every test uninstalls what it installs: then the policies would stay."""
+    """Helm in the test's namespace. Deletes what outlives the namespace: the CRDs, and policies that are installed."""
     yield Helm(cluster_namespace)
-    cluster_namespace.kubectl("delete", *POLICIES, "--ignore-not-found")
+    cluster_namespace.kubectl("delete", *CRDS, *POLICIES, "--ignore-not-found", f"--timeout={SECONDS}s")
 
 
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A node with the operator and NATS, for tests that go by the examples. They may break it, and mend it again."""
+    """A node with the operator and NATS, for tests of the examples, which may break it and repair it."""
     node = Node()
     node.start()
     node.load_image(nats_pods.write_image(tmp_path_factory.mktemp("images"), nats_pods.EXAMPLES_IMAGE))

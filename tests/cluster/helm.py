@@ -1,7 +1,4 @@
-"""Helm against a namespace of a cluster, and the chart as these tests install it: with the image of this run.
-
-Knows Helm's command line and the chart's values. Does not know what a test makes of the release.
-"""
+"""Helm against a namespace of a cluster, and the chart as these tests install it: with the image of this run."""
 
 import subprocess
 from dataclasses import dataclass
@@ -9,11 +6,13 @@ from dataclasses import dataclass
 from tests.testbed import binaries
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.run import ROOT
+from tests.testbed.waiting import eventually
 from tools.console import say
 
 CHART = str(ROOT / "charts/penstock")
 PODS = "--selector=app.kubernetes.io/name=penstock"
 WAITING = ("--wait", "--timeout=180s")
+LEADER_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,11 @@ class Helm:
         return outcome.stdout
 
     def install(self, image: str, *arguments: str) -> None:
-        """Install the chart with an image, and wait until it is ready."""
-        self("install", "penstock", CHART, *image_values(image), *arguments, *WAITING)
+        """Install the chart with an image, for the namespace alone, and wait until it is ready."""
+        self("install", "penstock", CHART, *self.values(image), *arguments, *WAITING)
+
+    def values(self, image: str) -> list[str]:
+        return [*image_values(image), f"--set=namespaces={{{self.namespace.name}}}"]
 
     def uninstall(self) -> None:
         self("uninstall", "penstock", *WAITING)
@@ -52,7 +54,17 @@ def worker_image_values(image: str) -> list[str]:
     return [argument.replace("=image.", "=worker.image.") for argument in image_values(image)]
 
 
+def wait_leader(namespace: Namespace, *, other_than: str = "") -> str:
+    """Return the pod of the leading replica, once one leads: a replica may be ready before."""
+
+    def new_leader() -> str | None:
+        found = leader(namespace)
+        return found if found != other_than else None
+
+    return eventually(new_leader, f"a leader other than {other_than!r}", LEADER_SECONDS)
+
+
 def leader(namespace: Namespace) -> str:
-    """Return the pod whose replica leads; nothing if none does."""
+    """Return the pod of the leading replica; an empty string if none leads."""
     holder = "--output=jsonpath={.spec.holderIdentity}"
     return namespace.kubectl("get", "lease/penstock", "--ignore-not-found", holder).rpartition("_")[0]

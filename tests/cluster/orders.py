@@ -1,23 +1,22 @@
-"""Orders by the thousand for examples/orders, each with a number, and the account of what became of them.
+"""Numbered orders for examples/orders, and the account of what became of them.
 
-Knows what the example's function writes: for each region how many orders there were, and the sum of their amounts. The
-amount of an order is its number, so that one which is lost and another that comes twice do not make up for each other.
+The example's function writes for each region how many orders there were, and the sum of their amounts. The amount of an
+order is its number, so that a lost order and another that is written twice don't cancel out.
 """
 
 import asyncio
 import json
-import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import pyarrow.parquet as pq
 
-from penstock_jetstream import Connection, ConsumerInfo, JetStream, Publisher, Retry
+from penstock_jetstream import Connection, ConsumerInfo, JetStream, Retry
 from tests.cluster.stage import Stage, apply_example, kubectl
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.volumes import offer_volume
@@ -28,14 +27,39 @@ GROUP = "orders-etl"
 STREAM, CONSUMER, DEAD = "ORDERS", "etl", "ORDERS-etl-dead"
 REGIONS = ("north", "east", "south", "west")
 EACH_POISON = 10_000
-"""One order in so many is none."""
+"""Each such number is a message that is not an order."""
 ORDER = '{"id": 1, "region": "north", "amount": 9.5}'
 IN_FLIGHT = 2_000
 PUBLISH_SECONDS = 180
-"""Within which a message is confirmed, though the server is away for a while."""
+"""Within which a message is confirmed, also if the server is restarted meanwhile."""
 SLICE = 250
 SECONDS = 240
 Totals = dict[str, Counter[str]]
+
+
+def ask(url: str, question: Callable[[JetStream], Awaitable[T]]) -> T:
+    """Connect to a server, and return the answer to one question."""
+
+    async def asking() -> T:
+        async with Connection(url) as connection:
+            return await question(JetStream(connection))
+
+    return asyncio.run(asking())
+
+
+def publish_texts(url: str, subject: str, count: int, text: str = "a message") -> None:
+    """Publish the same message so many times."""
+
+    async def publish(js: JetStream) -> None:
+        async with js.publisher() as publisher:
+            await asyncio.gather(*[await publisher.submit(subject, text.encode()) for _ in range(count)])
+
+    ask(url, publish)
+
+
+def stored(url: str, stream: str) -> int:
+    """Return how many messages a stream has."""
+    return ask(url, lambda js: js.streams.info(stream)).state.messages
 
 
 @dataclass
@@ -50,30 +74,18 @@ class Orders:
     totals: Totals = field(default_factory=lambda: {region: Counter() for region in REGIONS})
 
     def publish(self, count: int, per_second: float = 1e9) -> None:
-        """Publish more, no faster than told; all are stored when it returns."""
+        """Publish more, no faster than this rate; all are stored when it returns."""
         numbers = range(self.published + 1, self.published + count + 1)
-        asyncio.run(self._publish(numbers, per_second))
+        ask(self.url, lambda js: self._publish(js, numbers, per_second))
         self.published = numbers[-1]
 
     @contextmanager
     def publishing(self, count: int, per_second: float) -> Iterator[None]:
-        """Publish meanwhile."""
-        problems: list[Exception] = []
-
-        def publish() -> None:
-            try:
-                self.publish(count, per_second)
-            except Exception as problem:  # noqa: BLE001 - raised where somebody hears of it
-                problems.append(problem)
-
-        thread = threading.Thread(target=publish)
-        thread.start()
-        try:
+        """Publish while the block runs, and wait until all are stored."""
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            publishing = thread.submit(self.publish, count, per_second)
             yield
-        finally:
-            thread.join()
-        for problem in problems:
-            raise problem
+            publishing.result()
 
     def _order(self, number: int) -> tuple[str, bytes]:
         region = REGIONS[number % len(REGIONS)]
@@ -83,9 +95,10 @@ class Orders:
         self.totals[region].update(orders=1, amount=number)
         return region, json.dumps({"id": number, "region": region, "amount": number}).encode()
 
-    async def _publish(self, numbers: range, per_second: float) -> None:
+    async def _publish(self, js: JetStream, numbers: range, per_second: float) -> None:
         began = asyncio.get_running_loop().time()
-        async with Connection(self.url) as connection, self._publisher(connection) as publisher:
+        retry = Retry(attempts=-1)
+        async with js.publisher(max_in_flight=IN_FLIGHT, retry=retry, timeout_seconds=PUBLISH_SECONDS) as publisher:
             acks = []
             for sent, number in enumerate(numbers):
                 if sent % SLICE == 0:
@@ -95,22 +108,11 @@ class Orders:
                 acks.append(await publisher.submit(f"orders.{region}", order, message_id=str(number)))
             await asyncio.gather(*acks)
 
-    def _publisher(self, connection: Connection) -> Publisher:
-        retry = Retry(attempts=-1)
-        return JetStream(connection).publisher(max_in_flight=IN_FLIGHT, retry=retry, timeout_seconds=PUBLISH_SECONDS)
-
-    def ask(self, question: Callable[[JetStream], Awaitable[T]]) -> T:
-        async def asking() -> T:
-            async with Connection(self.url) as connection:
-                return await question(JetStream(connection))
-
-        return asyncio.run(asking())
-
     def info(self) -> ConsumerInfo:
-        return self.ask(lambda js: js.consumers.info(STREAM, CONSUMER))
+        return ask(self.url, lambda js: js.consumers.info(STREAM, CONSUMER))
 
     def wait_held(self) -> None:
-        """Wait until somebody works on some."""
+        """Wait until a worker has unacknowledged messages."""
         self._wait(lambda info: info.num_ack_pending > 0)
 
     def is_drained(self) -> bool:
@@ -118,8 +120,8 @@ class Orders:
         return info.ack_floor.stream_sequence == self.published and not info.num_pending
 
     def wait_settled(self) -> None:
-        """Wait until all that there is in the stream is settled."""
-        last = self.ask(lambda js: js.streams.info(STREAM)).state.last_sequence
+        """Wait until every message of the stream is settled."""
+        last = ask(self.url, lambda js: js.streams.info(STREAM)).state.last_sequence
         self._wait(lambda info: info.ack_floor.stream_sequence >= last)
 
     def _wait(self, condition: Callable[[ConsumerInfo], bool]) -> None:
@@ -129,56 +131,36 @@ class Orders:
 
             await eventually_async(holds, f"the condition of consumer {CONSUMER}", SECONDS)
 
-        self.ask(wait)
+        ask(self.url, wait)
 
     def deliveries(self) -> int:
-        """Return how many messages were delivered, those delivered again counted each time."""
+        """Return the number of deliveries, redeliveries among them."""
         return self.info().delivered.consumer_sequence
 
     def dead(self) -> int:
-        return self.ask(lambda js: js.streams.info(DEAD)).state.messages
+        return stored(self.url, DEAD)
 
     def remove(self) -> None:
-        """Delete the streams, with what is in them."""
-        for stream in self.ask(_names):
-            if stream in (STREAM, DEAD):
-                self.ask(partial(_delete, stream))
+        """Delete the streams and their messages."""
+
+        async def delete(js: JetStream) -> None:
+            for stream in [name async for name in js.streams.names() if name in (STREAM, DEAD)]:
+                await js.streams.delete(stream)
+
+        ask(self.url, delete)
 
     def in_lake(self) -> Totals:
-        """Add up what was written, with Arrow: Spark need not be believed."""
+        """Return the totals of what was written, read with Arrow, not with Spark."""
         found: Totals = {region: Counter() for region in REGIONS}
         for file in (self.lake / "orders").glob("batch=*/*.parquet"):
             for row in pq.ParquetFile(file).read(columns=["region", "orders", "amount"]).to_pylist():
                 found[row["region"]].update(orders=row["orders"], amount=int(row["amount"]))
         return found
 
-    def batches(self) -> int:
-        return len(list((self.lake / "orders").glob("batch=*")))
-
-    def account(self) -> str:
-        """Return the account as a table."""
-        found = self.in_lake()
-        rows = [f"{'region':<10}{'published':>12}{'in Parquet':>12}{'amount':>18}{'in Parquet':>18}"]
-        for region in REGIONS:
-            ours, theirs = self.totals[region], found[region]
-            rows.append(
-                f"{region:<10}{ours['orders']:>12,}{theirs['orders']:>12,}{ours['amount']:>18,}{theirs['amount']:>18,}"
-            )
-        rows.append(f"{'poison':<10}{self.poison:>12,}{self.dead():>12,} dead letters")
-        return "\n".join(rows)
-
-
-async def _names(js: JetStream) -> list[str]:
-    return [name async for name in js.streams.names()]
-
-
-async def _delete(name: str, js: JetStream) -> None:
-    await js.streams.delete(name)
-
 
 @contextmanager
 def shop_of(stage: Stage, name: str) -> Iterator[tuple[Namespace, Orders]]:
-    """Have the example in a namespace of its own, with nobody at work yet; its stream goes with it."""
+    """Yield the example in a namespace of its own, with no worker yet; delete its streams afterwards."""
     with stage.namespace(name) as namespace:
         orders = Orders(stage.nats, offer_volume(stage.node, name, "orders-lake"))
         apply_example(namespace, "orders", "orders/etl.py")
@@ -188,23 +170,3 @@ def shop_of(stage: Stage, name: str) -> Iterator[tuple[Namespace, Orders]]:
         finally:
             kubectl(namespace, "delete", "queuegroups,consumers.penstock.dev,streams.penstock.dev", "--all")
             orders.remove()
-
-
-def publish_texts(url: str, subject: str, count: int, text: str = "a message") -> None:
-    """Publish the same message so many times."""
-
-    async def publish() -> None:
-        async with Connection(url) as connection, JetStream(connection).publisher() as publisher:
-            await asyncio.gather(*[await publisher.submit(subject, text.encode()) for _ in range(count)])
-
-    asyncio.run(publish())
-
-
-def stored(url: str, stream: str) -> int:
-    """Return how many messages a stream has."""
-
-    async def ask() -> int:
-        async with Connection(url) as connection:
-            return (await JetStream(connection).streams.info(stream)).state.messages
-
-    return asyncio.run(ask())

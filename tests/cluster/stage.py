@@ -1,14 +1,12 @@
-"""A node of a test's own with all that the examples take: the operator by its chart, NATS and its volume, the images.
-
-Knows commands that a user types. Does not know what a test does with them.
-"""
+"""A node with all that the examples need: the operator by its chart, NATS and its volume, the images."""
 
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tests.cluster.helm import Helm
+from tests.cluster.helm import CHART, WAITING, Helm, image_values
+from tests.cluster.pods import pods
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.cluster import new_namespace
 from tests.testbed.kubernetes.node import Node
@@ -18,9 +16,8 @@ from tests.testbed.waiting import eventually
 from tools.console import say
 
 EXAMPLES = ROOT / "examples"
-RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
+RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 SECONDS = 240
-"""Between two looks: kubectl takes a while of a processor each time, and those that are looked at need it."""
 SHOWN = "queuegroups,deployments,statefulsets,pods"
 NATS_CLAIM = "data-nats-0"
 
@@ -37,7 +34,7 @@ class Stage:
     def set_up(cls, node: Node, operator_image: str) -> "Stage":
         """Install the chart, and NATS as its example has it."""
         stage = cls(node, restricted(node, "penstock"))
-        Helm(stage.system).install(operator_image)
+        Helm(stage.system)("install", "penstock", CHART, *image_values(operator_image), *WAITING)
         offer_volume(node, "nats", NATS_CLAIM)
         kubectl(stage.system, "apply", "-f", str(EXAMPLES / "nats"))
         stage.wait_nats()
@@ -45,11 +42,11 @@ class Stage:
 
     @contextmanager
     def namespace(self, name: str) -> Iterator[Namespace]:
-        """Have a namespace in which pods may do no more than the restricted standard allows. Its end is not awaited."""
+        """Yield a namespace that enforces the restricted pod security standard; its deletion is not awaited."""
         try:
             yield restricted(self.node, name)
         finally:
-            self.node.kubectl("delete", "namespace", name, "--wait=false")
+            self.node.client.begin_deletion(f"namespace/{name}")
 
     def wait_nats(self) -> None:
         self.system.kubectl("rollout", "status", "statefulset/nats", "--namespace=nats", f"--timeout={SECONDS}s")
@@ -63,7 +60,7 @@ class Stage:
 
 def restricted(node: Node, name: str) -> Namespace:
     namespace = new_namespace(node, name)
-    node.kubectl("label", "namespace", name, RESTRICTED)
+    node.client.label(f"namespace/{name}", RESTRICTED)
     return namespace
 
 
@@ -92,14 +89,6 @@ def status(namespace: Namespace, group: str, path: str) -> str:
 
 def reason(namespace: Namespace, group: str) -> str:
     return status(namespace, group, 'conditions[?(@.type=="Ready")].reason')
-
-
-def message(namespace: Namespace, group: str) -> str:
-    return status(namespace, group, 'conditions[?(@.type=="Ready")].message')
-
-
-def pods(namespace: Namespace, selector: str) -> list[str]:
-    return namespace.kubectl("get", "pods", f"--selector={selector}", "--output=name").split()
 
 
 def workers(namespace: Namespace, group: str) -> list[str]:

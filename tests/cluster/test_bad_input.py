@@ -1,13 +1,12 @@
-"""What cannot work in a cluster is said in a sentence that a stranger understands, while others go on."""
+"""Queue groups that cannot work report why, in words that need no knowledge of Penstock, and others keep working."""
 
-import json
+from typing import Any
 
 import pytest
 
-from tests.cluster import faulty
-from tests.cluster.faulty import driver, handler
+from tests.cluster.objects import Json, config_map, manifest
 from tests.cluster.orders import publish_texts
-from tests.cluster.stage import Stage, kubectl, message, reason, status, until
+from tests.cluster.stage import Stage, kubectl, reason, status, until
 from tests.testbed.kubernetes.access import Namespace
 from tools.console import say
 
@@ -19,6 +18,14 @@ NO_PODS = {
     "metadata": {"name": "no-pods"},
     "spec": {"hard": {"pods": "0"}},
 }
+GOOD = "def process(df, batch):\n    df.count()\n"
+BAD = f"import pandas_of_another_name\n\n\n{GOOD}"
+DRIVER: Json = {"name": "driver", "resources": {"requests": {"cpu": "50m"}}}
+SMALL: Json = {
+    "initContainers": [{"name": "engine", "resources": {"requests": {"cpu": "10m"}}}],
+    "containers": [DRIVER],
+}
+"""So that a small node takes all of them at once."""
 FAULTS = {
     "import": ("CodeFailed", "No module named 'pandas_of_another_name'"),
     "image": ("ImageNotPulled", "A node cannot get the image registry.invalid/etl:1 of the driver"),
@@ -27,49 +34,72 @@ FAULTS = {
     "push": ("Invalid", "push"),
     "privileged": ("TemplateRefused", "privileged"),
 }
-"""The reason, and what the sentence has in it."""
+"""The reason, and a part of the message."""
 
 
-def apply(namespace: Namespace, manifests: list[faulty.Json]) -> None:
-    whole = {"apiVersion": "v1", "kind": "List", "items": manifests}
-    namespace.kubectl("apply", "--filename=-", stdin=json.dumps(whole))
+def prerequisites(stream: str) -> list[Json]:
+    """Return what all groups of a namespace share: a stream of this name, and code."""
+    stored = {"connectionRef": {"name": "nats"}, "name": stream, "subjects": [f"{stream}.>"]}
+    return [
+        manifest("Connection", "nats", {"servers": ["nats://nats.nats:4222"]}),
+        manifest("Stream", "stream", stored),
+        config_map("good", {"job.py": GOOD}),
+        config_map("bad", {"job.py": BAD}),
+    ]
 
 
-def test_what_cannot_work_is_said_in_a_sentence_and_others_go_on(stage: Stage) -> None:
+def group(name: str, *, consumer: Json | None = None, template: Json = SMALL, **spec: Any) -> list[Json]:  # noqa: ANN401
+    """Return a group with a consumer of its own, and at least one worker."""
+    pull = {"filterSubjects": [f"*.{name}"], "ackPolicy": "Explicit", "ackWait": "60s"}
+    whole: Json = {
+        "consumerRef": {"name": name},
+        "handler": handler(configMapRef={"name": "good"}),
+        "scaling": {"minReplicas": 1, "maxReplicas": 1},
+        "template": {"spec": template},
+        **spec,
+    }
+    return [
+        manifest("Consumer", name, {"streamRef": {"name": "stream"}, "name": name, **pull, **(consumer or {})}),
+        manifest("QueueGroup", name, whole),
+    ]
+
+
+def handler(**fields: Any) -> Json:  # noqa: ANN401
+    return {"entrypoint": "job:process", **fields}
+
+
+def test_group_that_cannot_work_reports_why_and_others_keep_working(stage: Stage) -> None:
     with stage.namespace("faulty") as namespace, stage.namespace("poor") as poor:
         declare_all(namespace, poor)
-        see_what_is_said(stage, namespace, poor)
+        check_reports(stage, namespace, poor)
 
 
 def declare_all(namespace: Namespace, poor: Namespace) -> None:
-    apply(
-        namespace,
-        [
-            *faulty.ground("faults"),
-            *faulty.group("import", **handler(configMapRef={"name": "bad"})),
-            *faulty.group("image", **handler(image="registry.invalid/etl:1")),
-            *faulty.group("standalone", spark={"master": "spark://nobody:7077"}),
-            *faulty.group("connect", spark={"master": "sc://127.0.0.1:15002"}),
-            *faulty.group("push", consumer={"deliverSubject": "elsewhere"}),
-            *faulty.group("privileged", template=driver(securityContext={"privileged": True})),
-            *faulty.group("well"),
-        ],
+    privileged = {**SMALL, "containers": [{**DRIVER, "securityContext": {"privileged": True}}]}
+    namespace.client.create(
+        *prerequisites("faults"),
+        *group("import", handler=handler(configMapRef={"name": "bad"})),
+        *group("image", handler=handler(image="registry.invalid/etl:1")),
+        *group("standalone", spark={"master": "spark://nobody:7077"}),
+        *group("connect", spark={"master": "sc://127.0.0.1:15002"}),
+        *group("push", consumer={"deliverSubject": "elsewhere"}),
+        *group("privileged", template=privileged),
+        *group("well"),
     )
-    apply(poor, [NO_PODS, *faulty.ground("poor"), *faulty.group("quota")])
+    poor.client.create(NO_PODS, *prerequisites("poor"), *group("quota"))
 
 
-def see_what_is_said(stage: Stage, namespace: Namespace, poor: Namespace) -> None:
+def check_reports(stage: Stage, namespace: Namespace, poor: Namespace) -> None:
     for name, (word, _) in FAULTS.items():
         until(lambda name=name, word=word: reason(namespace, name) == word, f"{name} is {word}", namespace)  # type: ignore[misc]
-    until(lambda: reason(poor, "quota") == "PodsRefused", "the quota is told", poor)
+    until(lambda: reason(poor, "quota") == "PodsRefused", "the quota is reported", poor)
     publish_texts(stage.nats, "faults.well", 100)
-    until(lambda: reason(namespace, "well") == "Working", "who can work does", namespace)
+    until(lambda: reason(namespace, "well") == "Working", "the group without a fault works", namespace)
     until(lambda: status(namespace, "well", "pending") == "0", "it has done its work", namespace)
     kubectl(namespace, "get", "queuegroups,pods")
-    told = {name: message(namespace, name) for name in FAULTS} | {"quota": message(poor, "quota")}
-    for name, sentence in told.items():
-        say(f"{name:<12} {reason(namespace if name in FAULTS else poor, name):<16} {sentence}")
-    for name, (_, part) in FAULTS.items():
-        assert part in told[name]
-    assert "exceeded quota: no-pods" in told["quota"]
+    expected = {name: (namespace, part) for name, (_, part) in FAULTS.items()}
+    for name, (where, part) in {**expected, "quota": (poor, "exceeded quota: no-pods")}.items():
+        message = status(where, name, 'conditions[?(@.type=="Ready")].message')
+        say(f"{name:<12} {reason(where, name):<16} {message}")
+        assert part in message
     assert reason(namespace, "well") == "Working"

@@ -1,6 +1,6 @@
 """Commands from outside of a cluster, over a real kubelet: NATS is reached by its Service, and workers' logs are read.
 
-Whoever runs them is nobody but what docs/permissions.md says that a person needs.
+They run with the rights that docs/permissions.md says a person needs, and no others.
 """
 
 import asyncio
@@ -21,26 +21,24 @@ import pytest
 import yaml
 
 from penstock_jetstream import Connection, JetStream, Tls
-from penstock_operator.constants import API_VERSION
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.workload.naming import labels_of
-from penstock_operator.resources import KINDS, definition
 from tests.cluster import nats_pods
 from tests.cluster.nats_pods import SECRETS, forwarded, start_nats
-from tests.cluster.pods import locked_down
+from tests.cluster.objects import CRDS, Json, grant, manifest, secret
+from tests.cluster.pods import PROBE, container, write_probe_image
 from tests.operator.cli.commands import PENSTOCK, Outcome, penstock_as
-from tests.testbed import binaries, run
+from tests.operator.conftest import install_crds
+from tests.testbed import run
 from tests.testbed.certificates import Authority
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.cluster import Cluster, UserCluster, new_namespace
-from tests.testbed.kubernetes.images import write_archive
 from tests.testbed.waiting import eventually
 from tools.console import say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # the first test of a run starts the node
 
 SECONDS = 120
-PROBE, NOBODY = "penstock.test/probe:1", 65534
 DEAD = "dead.ORDERS.etl"
 LARGE_BYTES = 900_000
 PERMISSIONS = run.ROOT / "docs" / "permissions.md"
@@ -49,7 +47,7 @@ HEEDING_INTERRUPTS = [
     "-c",
     "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
 ]
-"""Has what follows be told of Ctrl-C, though whoever runs the tests may ignore it, as jobs in the background do."""
+"""Runs a command so that Ctrl-C ends it, also where the tests run as a background job, which ignores Ctrl-C."""
 TLS = {"cert_file": f"{SECRETS}/tls.crt", "key_file": f"{SECRETS}/tls.key"}
 
 
@@ -58,58 +56,48 @@ def there(cluster: Cluster | UserCluster, nats_image: str) -> Iterator[Namespace
     """A namespace where our kinds are known, with a NATS server that speaks TLS under the name of its Service alone."""
     del nats_image
     namespace = new_namespace(cluster, f"commands-{time.time_ns() % 10**9}")
-    crds = {"apiVersion": "v1", "kind": "List", "items": [definition(kind) for kind in KINDS]}
-    names = [f"crd/{kind.resource}" for kind in KINDS]
-    cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(crds))
-    cluster.kubectl("wait", "--for=condition=Established", *names, f"--timeout={SECONDS}s")
+    install_crds(cluster)
     authority = Authority.new("nats-ca")
     server = authority.server(f"nats.{namespace.name}")
-    secret(namespace, "nats-tls", {"tls.crt": server.pem, "tls.key": server.key_pem})
-    secret(namespace, "nats-ca", {"ca.crt": authority.certificate.pem})
+    namespace.client.create(
+        secret("nats-tls", {"tls.crt": server.pem, "tls.key": server.key_pem}),
+        secret("nats-ca", {"ca.crt": authority.certificate.pem}),
+    )
     start_nats(namespace, extra={"tls": TLS}, secret="nats-tls")
     declare(namespace)
     with forwarded(namespace) as url:
         ca = authority.certificate.write(run.current().new_folder("ca"), "ca").certificate
         asyncio.run(fill(url, ca, f"nats.{namespace.name}"))
     yield namespace
-    cluster.kubectl("delete", *names, f"--timeout={SECONDS}s")
-    cluster.kubectl("delete", "namespace", namespace.name, "--wait=false")
-
-
-def secret(namespace: Namespace, name: str, values: dict[str, bytes]) -> None:
-    strings = {key: value.decode() for key, value in values.items()}
-    create(namespace, "v1", "Secret", name, stringData=strings)
-
-
-def create(namespace: Namespace, version: str, kind: str, name: str, **content: Any) -> None:  # noqa: ANN401
-    manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **content}
-    namespace.kubectl("create", "--filename=-", stdin=json.dumps(manifest))
+    cluster.kubectl("delete", *CRDS, f"--timeout={SECONDS}s")
+    cluster.client.begin_deletion(f"namespace/{namespace.name}")
 
 
 def declare(namespace: Namespace) -> None:
     ca = {"caSecretRef": {"name": "nats-ca", "key": "ca.crt"}}
-    specs: dict[tuple[str, str], dict[str, Any]] = {
-        ("Connection", "nats"): {"servers": [f"nats://nats.{namespace.name}:4222"], "tls": ca},
-        ("Connection", "away"): {"servers": ["nats://nobody:4222"]},
-        ("Stream", "orders"): {"connectionRef": {"name": "nats"}, "name": "ORDERS", "subjects": ["orders.>"]},
-        ("Stream", "away"): {"connectionRef": {"name": "away"}, "name": "AWAY", "subjects": ["away"]},
-        ("Consumer", "etl"): {"streamRef": {"name": "orders"}},
-        ("Consumer", "away"): {"streamRef": {"name": "away"}},
-        ("QueueGroup", "orders"): group("etl"),
-        ("QueueGroup", "away"): group("away"),
+    namespace.client.create(
+        manifest("Connection", "nats", {"servers": [f"nats://nats.{namespace.name}:4222"], "tls": ca}),
+        manifest("Connection", "away", {"servers": ["nats://nobody:4222"]}),
+        manifest("Stream", "orders", {"connectionRef": {"name": "nats"}, "name": "ORDERS", "subjects": ["orders.>"]}),
+        manifest("Stream", "away", {"connectionRef": {"name": "away"}, "name": "AWAY", "subjects": ["away"]}),
+        manifest("Consumer", "etl", {"streamRef": {"name": "orders"}}),
+        manifest("Consumer", "away", {"streamRef": {"name": "away"}}),
+        manifest("QueueGroup", "orders", group("etl")),
+        manifest("QueueGroup", "away", group("away")),
+    )
+    spec = {"selector": {"app": "nobody"}, "ports": [{"port": 4222}]}
+    namespace.client.create({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "nobody"}, "spec": spec})
+
+
+def group(consumer: str) -> Json:
+    return {
+        "consumerRef": {"name": consumer},
+        "handler": {"entrypoint": "etl:process", "configMapRef": {"name": "etl"}},
     }
-    for (kind, name), spec in specs.items():
-        create(namespace, API_VERSION, kind, name, spec=spec)
-    create(namespace, "v1", "Service", "nobody", spec={"selector": {"app": "nobody"}, "ports": [{"port": 4222}]})
-
-
-def group(consumer: str) -> dict[str, Any]:
-    handler = {"entrypoint": "etl:process", "configMapRef": {"name": "etl"}}
-    return {"consumerRef": {"name": consumer}, "handler": handler}
 
 
 async def fill(url: str, ca: Path, name: str) -> None:
-    """Have streams and two dead letters, a small and a large one."""
+    """Create streams and two dead letters, a small and a large one."""
     async with Connection(url, tls=Tls(ca=ca, server_name=name)) as connection:
         jetstream = JetStream(connection)
         await jetstream.streams.create({"name": "ORDERS", "subjects": ["orders.>"]})
@@ -121,24 +109,23 @@ async def fill(url: str, ca: Path, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def person(there: Namespace) -> Path:
-    """The kubeconfig of somebody with the rights that the page names."""
-    return somebody(there, "person", role())
+    """The kubeconfig of a service account with the rights of docs/permissions.md."""
+    return account(there, "person", role())
 
 
-def role() -> list[dict[str, Any]]:
+def role() -> list[Json]:
     """Return the rules that docs/permissions.md has for a person."""
     blocks = re.findall(r"```yaml\n(.*?)```", PERMISSIONS.read_text(), re.DOTALL)
     [block] = [each for each in blocks if "kind: Role\n" in each]
-    rules: list[dict[str, Any]] = yaml.safe_load(block)["rules"]
+    rules: list[Json] = yaml.safe_load(block)["rules"]
     return rules
 
 
-def somebody(namespace: Namespace, name: str, rules: list[dict[str, Any]]) -> Path:
-    create(namespace, "v1", "ServiceAccount", name)
-    create(namespace, "rbac.authorization.k8s.io/v1", "Role", name, rules=rules)
-    account = f"--serviceaccount={namespace.name}:{name}"
-    namespace.kubectl("create", "rolebinding", name, f"--role={name}", account)
-    return namespace.cluster.kubeconfig_for_service_account(namespace.name, name)
+def account(namespace: Namespace, name: str, rules: list[Json]) -> Path:
+    """Return the kubeconfig of a new service account with these rights."""
+    namespace.client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}})
+    grant(namespace, name, name, rules)
+    return namespace.kubeconfig_for_service_account(name)
 
 
 def ran(who: Path, *words: str) -> Outcome:
@@ -165,14 +152,9 @@ def test_nats_is_reached_by_the_name_of_its_service_and_has_to_be_who_it_says(th
     assert data(person, "batches", "orders") == {"batches": []}
     assert ran(person, "drain", "orders", "--timeout", "60").returncode == 0
     assert there.kubectl("get", "queuegroup/orders", "--output=jsonpath={.spec.suspend}") == "true"
-    found = {each["what"]: each for each in data_of_doctor(person)}
-    assert found[f"nats://nats.{there.name}:4222"]["verdict"] == "good"
-
-
-def data_of_doctor(who: Path) -> list[dict[str, Any]]:
-    """Return its findings: it fails, as no operator is there."""
-    findings: list[dict[str, Any]] = json.loads(ran(who, "doctor", "-o", "json").stdout)["findings"]
-    return findings
+    findings = json.loads(ran(person, "doctor", "-o", "json").stdout)["findings"]  # it fails: there is no operator
+    [server] = [finding for finding in findings if finding["what"] == f"nats://nats.{there.name}:4222"]
+    assert server["verdict"] == "good"
 
 
 def test_a_service_without_a_ready_pod_is_told(person: Path) -> None:
@@ -187,7 +169,7 @@ def test_who_may_not_forward_is_told_which_right_is_missing_and_may_name_a_serve
 ) -> None:
     del person
     rules = [rule for rule in role() if "pods/portforward" not in rule["resources"]]
-    kubeconfig = somebody(there, "confined", rules)
+    kubeconfig = account(there, "confined", rules)
     outcome = ran(kubeconfig, "dead", "list", "orders")
     assert outcome.returncode == 1
     assert "that needs the verbs get and create on pods/portforward" in outcome.stderr
@@ -198,44 +180,41 @@ def test_who_may_not_forward_is_told_which_right_is_missing_and_may_name_a_serve
 
 @pytest.fixture(scope="module")
 def worker(there: Namespace, cluster: Cluster | UserCluster, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The pod of something like a worker: an engine that goes on, and a driver that says one thing and ends."""
-    archive = tmp_path_factory.mktemp("images") / "probe.tar"
-    cluster.load_image(write_archive(archive, name=PROBE, program=binaries.probe(), machine=os.uname().machine))
+    """A pod that resembles a worker: an engine that keeps running, and a driver that logs one line and ends."""
+    cluster.load_image(write_probe_image(tmp_path_factory.mktemp("images")))
     return start_worker(there, "orders-0")
 
 
 def start_worker(namespace: Namespace, name: str) -> str:
-    common = {"imagePullPolicy": "Never", "securityContext": locked_down(NOBODY)}
-    engine = {"name": "engine", "image": nats_pods.IMAGE, "restartPolicy": "Always", **common}
-    teller = {"name": "teller", "image": PROBE, "restartPolicy": "Always", **common}
-    driver = {"name": "driver", "image": PROBE, "args": ["get", "http://localhost:8080"], **common}
-    spec = {"initContainers": [engine, {**teller, "args": ["serve", ":8080", told(name)]}], "containers": [driver]}
+    engine = container("engine", nats_pods.IMAGE, restartPolicy="Always")
+    logger = container("logger", PROBE, restartPolicy="Always", args=["serve", ":8080", told(name)])
+    driver = container("driver", PROBE, args=["get", "http://localhost:8080"])
+    spec = {"initContainers": [engine, logger], "containers": [driver]}
     labels = labels_of(Identity("QueueGroup", namespace.name, "orders"))
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec}
-    namespace.kubectl("create", "--filename=-", stdin=json.dumps(pod))
+    namespace.client.create(pod)
     return name
 
 
 def told(name: str) -> str:
-    """Return what a driver says, as workers do."""
+    """Return the line that a driver logs."""
     return json.dumps({"time": "2026-01-31T12:00:00.250+00:00", "level": "info", "message": f"I am {name}."})
 
 
 def test_logs_of_all_containers_are_shown_and_followed_over_pods_that_come(
     there: Namespace, person: Path, worker: str
 ) -> None:
-    eventually(
-        lambda: ran(person, "logs", "orders", "--driver", "--json").stdout != "", "the driver has said it", SECONDS
-    )
-    assert set(ran(person, "logs", "orders", "--driver", "--json").stdout.splitlines()) == {told(worker)}
+    of_drivers = ("logs", "orders", "--driver", "--json")
+    eventually(lambda: ran(person, *of_drivers).stdout != "", "the driver has logged its line", SECONDS)
+    assert set(ran(person, *of_drivers).stdout.splitlines()) == {told(worker)}
     assert f"{worker} engine" in ran(person, "logs", "orders", "--engine").stdout
-    with following(person, "logs", "orders", "--follow", "--driver", "--json") as (process, lines):
+    with following(person, *of_drivers, "--follow") as (process, lines):
         start_worker(there, "orders-1")
-        eventually(lambda: told("orders-1") in lines, "a worker that came is heard", SECONDS)
+        eventually(lambda: told("orders-1") in lines, "the log of a new worker is shown", SECONDS)
         process.send_signal(signal.SIGINT)
         assert process.wait(SECONDS) == 0
     previous = ("logs", "orders", "--previous", "--worker", worker, "--json")  # a kubelet keeps the last one alone
-    eventually(lambda: ran(person, *previous).stdout == f"{told(worker)}\n", "the driver has started anew", SECONDS)
+    eventually(lambda: ran(person, *previous).stdout == f"{told(worker)}\n", "the driver has started again", SECONDS)
     nobody = ran(person, "logs", "nobody")
     assert (nobody.returncode, nobody.stdout) == (0, "")
     assert nobody.stderr.startswith("No worker runs for QueueGroup nobody")

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.cluster.helm import leader
+from tests.cluster.helm import leader, wait_leader
 from tests.cluster.orders import GROUP, Orders, shop_of
 from tests.cluster.stage import EXAMPLES, Stage, kubectl, reason, show, status, until, workers
 from tests.testbed import run
@@ -30,20 +30,22 @@ def test_orders_go_through_all_of_it_and_none_is_lost_or_doubled(stage: Stage) -
 
 def story(stage: Stage, shop: Namespace, orders: Orders) -> None:
     assert reason(shop, GROUP) == "ScaledToZero"
-    show(shop, "applied: nobody works, as there is nothing to do")
+    show(shop, "applied: no workers, as there are no messages")
     orders.publish(BURST)
     until(lambda: status(shop, GROUP, "replicas") == "2", "two workers", shop)
     orders.wait_held()
     show(shop, f"{BURST:,} orders: from none to two workers")
     until(orders.is_drained, "the burst is processed", shop)
-    assert orders.deliveries() == orders.published, "who comes takes no message from others"
+    assert orders.deliveries() == orders.published, "a new worker takes no message from others"
     engines = [follow(shop, worker) for worker in workers(shop, GROUP)]
     with orders.publishing(TRICKLE, FEW_PER_SECOND):
         until(lambda: len(workers(shop, GROUP)) == 1, "one worker is enough for a trickle", shop)
         show(shop, "few orders: from two workers to one, while both work")
     until(orders.is_drained, "the trickle is processed", shop)
-    say(f"{orders.deliveries() - orders.published:,} messages were collected by who was to go, and given back")
-    assert not [engine.name for engine in engines if unfinished(engine)], "who was to go finished what it had begun"
+    say(f"{orders.deliveries() - orders.published:,} messages were collected and given back by the removed worker")
+    assert not [engine.name for engine in engines if unfinished(engine)], (
+        "the removed worker finished the batches that it had begun"
+    )
 
     for strike in (delete_worker, restart_kubelet, restart_nats, kill_leader, edit_handler):
         with orders.publishing(MORE, PER_SECOND):
@@ -57,19 +59,19 @@ def story(stage: Stage, shop: Namespace, orders: Orders) -> None:
     assert orders.published == ALL
 
     before = orders.deliveries()
-    until(lambda: not workers(shop, GROUP), "nobody is left", shop)
+    until(lambda: not workers(shop, GROUP), "no worker is left", shop)
     until(lambda: reason(shop, GROUP) == "ScaledToZero", "it says so", shop)
     show(shop, "all is done: from two workers to none")
-    assert orders.deliveries() == before, "to have nobody took no message from anybody"
+    assert orders.deliveries() == before, "scaling to zero redelivered no message"
     kubectl(shop, "get", "events", f"--field-selector=involvedObject.name={GROUP}")
-    say(f"\n{orders.account()}")
+    say(f"\npublished: {orders.totals}\nin Parquet: {orders.in_lake()}\n{orders.dead()} dead letters")
     assert orders.in_lake() == orders.totals
     assert orders.dead() == orders.poison
     assert any("edition" in file.read_bytes().decode("latin-1") for file in orders.lake.glob("orders/*/*.parquet"))
 
 
 def follow(shop: Namespace, worker: str) -> Program:
-    """Keep what a worker's engine says, for when its pod is gone."""
+    """Keep the log of a worker's engine, for when its pod is gone."""
     asked = ["logs", worker, "--container=engine", "--follow"]
     command = [str(shop.cluster.kubectl_program), f"--kubeconfig={shop.kubeconfig}", *asked]
     engine = Program(worker.replace("/", "-"), command, run.current().new_folder("engine"))
@@ -78,7 +80,7 @@ def follow(shop: Namespace, worker: str) -> Program:
 
 
 def unfinished(engine: Program) -> set[str]:
-    """Return the batches that a worker has begun, and not settled."""
+    """Return the batches that a worker has begun and not settled."""
     said = [json.loads(line) for line in engine.log.read_text().splitlines() if line.startswith("{")]
     begun, settled = ({line["batch"] for line in said if line["message"] == words} for words in (BEGUN, SETTLED))
     assert begun
@@ -110,7 +112,7 @@ def kill_leader(stage: Stage, shop: Namespace) -> None:
     del shop
     first = leader(stage.system)
     kubectl(stage.system, "delete", f"pod/{first}", "--force", "--grace-period=0")
-    until(lambda: leader(stage.system) not in ("", first), "the other leads", stage.system)
+    wait_leader(stage.system, other_than=first)
 
 
 def edit_handler(stage: Stage, shop: Namespace) -> None:

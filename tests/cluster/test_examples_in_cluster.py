@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.orders import publish_texts, stored
-from tests.cluster.stage import Stage, apply_example, kubectl, pods, show, until, workers
+from tests.cluster.pods import pods
+from tests.cluster.stage import Stage, apply_example, kubectl, show, until, workers
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.volumes import offer_volume
 

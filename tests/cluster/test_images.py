@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cluster.pods import run_to_its_end
+from tests.cluster.pods import run_pod
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.run import ROOT
 
@@ -32,33 +32,28 @@ spark.stop()
 
 
 def look_around(namespace: Namespace, image: str) -> dict[str, list[str]]:
-    said = run_to_its_end(namespace, "look-around", image, command=["python3", "-c", LOOK_AROUND])
+    said = run_pod(namespace, "look-around", image, command=["python3", "-c", LOOK_AROUND])
     return {words[0]: words[1:] for words in map(str.split, said.splitlines())}
 
 
-def test_the_operators_image_has_no_java_no_spark_and_nothing_that_builds(
+def test_operator_image_has_this_version_no_java_no_spark_and_no_build_tools(
     operator_image: str, cluster_namespace: Namespace
 ) -> None:
     found = look_around(cluster_namespace, operator_image)
     assert found == {"programs": ["apt-get"], "packages": ["kopf"], "left": [], "user": ["10001"]}
+    said = run_pod(cluster_namespace, "version", operator_image, command=["penstock", "--version"])
+    assert said == f"penstock {VERSION}\n"
 
 
-def test_the_workers_image_has_java_and_spark_and_nothing_that_builds(
-    worker_image: str, cluster_namespace: Namespace
-) -> None:
+def test_worker_image_has_java_and_spark_and_no_build_tools(worker_image: str, cluster_namespace: Namespace) -> None:
     found = look_around(cluster_namespace, worker_image)
     assert found == {"programs": ["java", "apt-get"], "packages": ["pyspark"], "left": [], "user": ["10001"]}
-
-
-def test_the_operators_image_is_of_the_repositorys_version(operator_image: str, cluster_namespace: Namespace) -> None:
-    said = run_to_its_end(cluster_namespace, "version", operator_image, command=["penstock", "--version"])
-    assert said == f"penstock {VERSION}\n"
 
 
 @pytest.mark.parametrize("user", [10001, A_USER_WITHOUT_A_NAME], ids=["its own user", "a user without a name"])
 def test_spark_runs_in_the_workers_image_on_a_read_only_root(
     worker_image: str, cluster_namespace: Namespace, user: int
 ) -> None:
-    said = run_to_its_end(cluster_namespace, "spark", worker_image, args=["-c", COUNT], user=user)
+    said = run_pod(cluster_namespace, "spark", worker_image, args=["-c", COUNT], user=user)
     assert "sum 499500" in said
     assert "rows 2" in said

@@ -4,7 +4,6 @@ Each has a namespace with a NATS server called nats, as NACK's tests expect. Wha
 say of their streams and consumers, field by field, the servers' own facts among them.
 """
 
-import json
 import subprocess
 import sys
 import uuid
@@ -17,21 +16,31 @@ import pytest
 
 from penstock_operator.constants import GROUP
 from penstock_operator.resources import KINDS
-from tests.cluster import nack_pods
 from tests.cluster.helm import Helm
-from tests.cluster.nack_pods import MODES, start_nack, stop_nack
 from tests.cluster.nats_pods import SECRETS, configs_of, start_nats, stop_nats
+from tests.cluster.objects import CRDS, grant, secret
+from tests.cluster.pods import container, start_pod
 from tests.testbed import binaries
 from tests.testbed.certificates import Authority
 from tests.testbed.kubernetes.access import KubectlError, Namespace
 from tests.testbed.kubernetes.cluster import Cluster, UserCluster, new_namespace
+from tests.testbed.kubernetes.images import write_archive
 from tools.console import say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # two controllers and two servers start, on a busy node
 
 PENSTOCK = Path(sys.executable).parent / "penstock"
-READY = "--for=condition=Ready"
 SECONDS = 120
+NACK_IMAGE, NACK_GROUP = "penstock.test/nack:1", "jetstream.nats.io"
+NACK_KINDS = [f"{plural}.{NACK_GROUP}" for plural in ("streams", "consumers", "accounts")]
+MODES = ("control-loop", "legacy")
+"""The modes of nack-control-loop.yaml and nack-legacy.yaml in NACK's tests."""
+URL = "nats://nats:4222"
+RIGHTS = [
+    {"apiGroups": [NACK_GROUP], "resources": ["*"], "verbs": ["*"]},
+    {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+]
 SERVERS_SECRET, CLIENTS_SECRET = "nats-server-tls", "nack-a-tls"
 Configs = Mapping[str, Mapping[str, Any]]
 
@@ -82,23 +91,27 @@ STORIES = {
 
 @pytest.fixture(scope="module")
 def served(cluster: Cluster | UserCluster, operator_image: str) -> Iterator[Namespace]:
-    """A namespace with the chart, installed for it alone: a server called nats is so the one beside the operator."""
+    """A namespace with the chart, installed for it alone: the operator uses the server called nats next to it."""
     namespace = new_namespace(cluster, fresh_name("ours"))
     helm = Helm(namespace)
-    helm.install(operator_image, f"--set=namespaces={{{namespace.name}}}")
+    helm.install(operator_image)
     yield namespace
     helm.uninstall()
-    cluster.kubectl("delete", *[f"crd/{kind.resource}" for kind in KINDS], f"--timeout={SECONDS}s")
+    cluster.kubectl("delete", *CRDS, f"--timeout={SECONDS}s")
     cluster.kubectl("delete", "namespace", namespace.name, "--wait=false")
 
 
 @pytest.fixture(scope="module")
 def nack(cluster: Cluster | UserCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """NACK's kinds, and its image."""
-    cluster.load_image(nack_pods.write_image(tmp_path_factory.mktemp("nack")))
-    nack_pods.install_crds(cluster)
+    archive = tmp_path_factory.mktemp("nack") / "nack.tar"
+    cluster.load_image(write_archive(archive, name=NACK_IMAGE, program=binaries.nack()))
+    crds = f"--filename={binaries.nack_sources() / 'deploy' / 'crds.yml'}"
+    cluster.kubectl("apply", "--server-side", crds)
+    cluster.kubectl("wait", "--for=condition=Established", crds, f"--timeout={SECONDS}s")
     yield
-    nack_pods.remove_crds(cluster)
+    # An API server may never finish deleting a kind whose objects were never requested.
+    cluster.kubectl("delete", crds, "--wait=false")
 
 
 def fresh_name(what: str) -> str:
@@ -134,8 +147,31 @@ def theirs(
     cluster.kubectl("delete", "namespace", namespace.name, "--wait=false")
 
 
+def start_nack(namespace: Namespace, mode: str, *, has_accounts: bool) -> None:
+    """Start NACK's controller, as its own tests do."""
+    options = ["--control-loop"] if mode == "control-loop" else ["--crd-connect"] * has_accounts
+    nack = container(
+        "nack",
+        NACK_IMAGE,
+        args=["-s", URL, f"--namespace={namespace.name}", *options],
+        workingDir="/tmp",  # noqa: S108 - a volume of the pod's own, where the control loop keeps a cache
+        volumeMounts=[{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
+    )
+    grant(namespace, "nack", "default", RIGHTS)
+    start_pod(namespace, "nack", nack, restartPolicy="Always")
+
+
+def stop_nack(namespace: Namespace) -> None:
+    """Stop NACK, and remove the finalizers of its control loop: they would block the namespace's deletion."""
+    namespace.kubectl("delete", "pod/nack", "--grace-period=0", "--force")
+    for kind in NACK_KINDS:
+        for found in namespace.client.list(kind):
+            namespace.client.patch(f"{kind}/{found['metadata']['name']}", {"metadata": {"finalizers": None}})
+        namespace.kubectl("delete", kind, "--all", f"--timeout={SECONDS}s")
+
+
 def begin(namespace: Namespace, story: Story) -> None:
-    """Have there what a story needs before its manifests are applied."""
+    """Create what a story needs before its manifests are applied."""
     if story.is_encrypted:
         issue_certificates(namespace)
     start_nats(namespace, extra=story.server, secret=SERVERS_SECRET if story.is_encrypted else "")
@@ -147,20 +183,12 @@ def end(namespace: Namespace) -> None:
 
 
 def issue_certificates(namespace: Namespace) -> None:
-    """Make the Secrets that cert-manager would make of examples/secure."""
+    """Create the Secrets that cert-manager would create for examples/secure."""
     authority = Authority.new("nats-ca")
-    for secret, certificate in (
-        (SERVERS_SECRET, authority.server("nats")),
-        (CLIENTS_SECRET, authority.client("nack-a")),
-    ):
+    issued = {SERVERS_SECRET: authority.server("nats"), CLIENTS_SECRET: authority.client("nack-a")}
+    for name, certificate in issued.items():
         files = {"ca.crt": authority.certificate.pem, "tls.crt": certificate.pem, "tls.key": certificate.key_pem}
-        manifest = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": secret},
-            "stringData": {name: content.decode() for name, content in files.items()},
-        }
-        namespace.kubectl("create", "--filename=-", stdin=json.dumps(manifest))
+        namespace.client.create(secret(name, files))
 
 
 def test_the_servers_have_the_same_in_the_end(
@@ -171,7 +199,7 @@ def test_the_servers_have_the_same_in_the_end(
     mode = request.node.callspec.params["theirs"]
     ours.kubectl("apply", "--filename=-", stdin=translated(files, mode))
     try:
-        wait_ready(theirs, nack_pods.GROUP)
+        wait_ready(theirs, NACK_GROUP)
         wait_ready(ours, GROUP)
     except KubectlError as problem:
         raise AssertionError(f"{problem}\n{theirs.kubectl('logs', 'nack')}") from problem
@@ -183,7 +211,7 @@ def test_the_servers_have_the_same_in_the_end(
 
 def translated(files: Sequence[str], mode: str) -> str:
     """Return our manifests for NACK's, as its users would have them."""
-    command = [str(PENSTOCK), "import", "nack", *files, f"--server={nack_pods.URL}"]
+    command = [str(PENSTOCK), "import", "nack", *files, f"--server={URL}"]
     command += ["--control-loop"] if mode == "control-loop" else []
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     assert outcome.returncode == 0, outcome.stderr
@@ -193,7 +221,7 @@ def translated(files: Sequence[str], mode: str) -> str:
 def wait_ready(namespace: Namespace, group: str) -> None:
     for kind in ("streams", "consumers"):
         if namespace.kubectl("get", f"{kind}.{group}", "--output=name"):
-            namespace.kubectl("wait", READY, f"{kind}.{group}", "--all", f"--timeout={SECONDS}s")
+            namespace.kubectl("wait", "--for=condition=Ready", f"{kind}.{group}", "--all", f"--timeout={SECONDS}s")
 
 
 def without_pause_in_the_past(configs: Configs) -> Configs:
@@ -205,14 +233,12 @@ def without_pause_in_the_past(configs: Configs) -> Configs:
 
 
 def as_table(title: str, ours: Configs, theirs: Configs) -> str:
-    """Return what people may want to see: each stream and consumer, and how many of its fields are the same."""
-    rows = [as_row(name, ours.get(name, {}), theirs.get(name, {})) for name in sorted({*ours, *theirs})]
-    return "\n".join([f"\n{title}", *rows])
-
-
-def as_row(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    fields = {*ours, *theirs}
-    different = sorted(field for field in fields if ours.get(field) != theirs.get(field))
-    return (
-        f"  {name:32} {len(fields) - len(different):2} of {len(fields)} fields the same {' '.join(different)}".rstrip()
-    )
+    """Return a row for each stream and consumer: how many of its fields are the same, and which differ."""
+    rows = [f"\n{title}"]
+    for name in sorted({*ours, *theirs}):
+        one, other = ours.get(name, {}), theirs.get(name, {})
+        fields = {*one, *other}
+        different = sorted(field for field in fields if one.get(field) != other.get(field))
+        same = f"{len(fields) - len(different):2} of {len(fields)} fields the same"
+        rows.append(f"  {name:32} {same} {' '.join(different)}".rstrip())
+    return "\n".join(rows)

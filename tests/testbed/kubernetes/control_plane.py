@@ -36,10 +36,10 @@ class ControlPlane(Access):
         self.port = ports.free_port()
         identities = Identities.new(folder / "identities")
         write_administrator(self.kubeconfig, f"https://{ports.LOOPBACK}:{self.port}", identities)
-        etcd = Etcd(ports.free_port(), ports.free_port())
-        self.etcd = Program("etcd", [programs / "etcd", *etcd.flags(folder / "etcd")], folder)
+        etcd_url, peer_url = (f"http://{ports.LOOPBACK}:{ports.free_port()}" for _ in range(2))
+        self.etcd = Program("etcd", [programs / "etcd", *etcd_flags(folder / "etcd", etcd_url, peer_url)], folder)
         flags = [
-            f"--etcd-servers={etcd.url}",
+            f"--etcd-servers={etcd_url}",
             f"--secure-port={self.port}",
             "--authorization-mode=RBAC",
             "--endpoint-reconciler-type=none",  # a loopback address cannot be an endpoint
@@ -100,23 +100,17 @@ class Audit:
         return [json.loads(line) for line in whole.splitlines()]
 
 
-class Etcd:
-    """One member on loopback, that does not wait for the disk: no test outlives a power failure."""
-
-    def __init__(self, port: int, peer_port: int) -> None:
-        self.url = f"http://{ports.LOOPBACK}:{port}"
-        self._peer_url = f"http://{ports.LOOPBACK}:{peer_port}"
-
-    def flags(self, data: Path) -> list[str]:
-        return [
-            f"--data-dir={data}",
-            f"--listen-client-urls={self.url}",
-            f"--advertise-client-urls={self.url}",
-            f"--listen-peer-urls={self._peer_url}",
-            f"--initial-advertise-peer-urls={self._peer_url}",
-            f"--initial-cluster=default={self._peer_url}",
-            "--unsafe-no-fsync",
-        ]
+def etcd_flags(data: Path, url: str, peer_url: str) -> list[str]:
+    """Return the flags of a single member that does not wait for the disk: no test outlives a power failure."""
+    return [
+        f"--data-dir={data}",
+        f"--listen-client-urls={url}",
+        f"--advertise-client-urls={url}",
+        f"--listen-peer-urls={peer_url}",
+        f"--initial-advertise-peer-urls={peer_url}",
+        f"--initial-cluster=default={peer_url}",
+        "--unsafe-no-fsync",
+    ]
 
 
 def api_server_flags(address: str, identities: Identities, *, services: str) -> list[str]:

@@ -6,17 +6,18 @@ Images with more in them come from the Dockerfile.
 import hashlib
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-def write_archive(archive: Path, *, name: str, program: Path, machine: str) -> Path:
-    """Write an image that runs the program; archives have no other file in them, and no shell."""
+def write_archive(archive: Path, *, name: str, program: Path) -> Path:
+    """Write an image for this machine that has the program and no other file in it."""
     layer = _tar({program.name: program.read_bytes()}, mode=0o755)
     config = {
-        "architecture": ARCHITECTURES[machine],
+        "architecture": ARCHITECTURES[os.uname().machine],
         "os": "linux",
         "config": {"Entrypoint": [f"/{program.name}"]},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},

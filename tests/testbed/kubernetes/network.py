@@ -7,52 +7,35 @@ nobody's real network.
 import ipaddress
 import json
 import subprocess
-from dataclasses import dataclass
 
 from tests.testbed.ports import claim
 
 NETWORKS = 256
 
 
-@dataclass(frozen=True)
 class Network:
-    number: int
-
-    @property
-    def interface(self) -> str:
-        """The machine's end of the cable to the node."""
-        return f"penstock-{self.number}"
-
-    @property
-    def machine(self) -> str:
+    def __init__(self, number: int) -> None:
+        self.interface = f"penstock-{number}"
+        """The machine's end of the virtual Ethernet link to the node."""
+        self.machine = f"198.18.{number}.1"
         """Where pods reach servers that a test runs on this machine."""
-        return f"198.18.{self.number}.1"
-
-    @property
-    def node(self) -> str:
+        self.node = f"198.18.{number}.2"
         """Where the node's API server, kubelet and DNS are, for pods and for this machine."""
-        return f"198.18.{self.number}.2"
-
-    @property
-    def services(self) -> str:
-        return f"198.18.{self.number}.128/25"
-
-    @property
-    def pods(self) -> str:
-        return f"198.19.{self.number}.0/24"
+        self.services = f"198.18.{number}.128/25"
+        self.pods = f"198.19.{number}.0/24"
 
 
 def claim_network() -> Network:
     """Claim a network for as long as this process lives."""
     taken = _routed()
-    number = claim("networks", range(NETWORKS), lambda number: not _overlaps(Network(number), taken))
+    number = claim("networks", range(NETWORKS), lambda number: not _overlaps(number, taken))
     if number is None:
         raise RuntimeError(f"None of the {NETWORKS} networks in 198.18.0.0/15 is free: see `ip route`.")
     return Network(number)
 
 
-def _overlaps(network: Network, taken: list[ipaddress.IPv4Network]) -> bool:
-    ours = [ipaddress.IPv4Network(f"198.18.{network.number}.0/24"), ipaddress.IPv4Network(network.pods)]
+def _overlaps(number: int, taken: list[ipaddress.IPv4Network]) -> bool:
+    ours = [ipaddress.IPv4Network(f"198.{second}.{number}.0/24") for second in (18, 19)]
     return any(one.overlaps(other) for one in ours for other in taken)
 
 

@@ -4,14 +4,13 @@ What the node needs of the machine is in host.py; what keeps it apart from the m
 nothing but this machine, and pulls no image.
 """
 
-import os
 import sys
 from pathlib import Path
 
 from tests.testbed import binaries, ports, run
 from tests.testbed.kubernetes import assets, cgroups, host, kubeconfig, node_files
 from tests.testbed.kubernetes.cluster import Cluster
-from tests.testbed.kubernetes.control_plane import Etcd, api_server_flags, serves, write_administrator
+from tests.testbed.kubernetes.control_plane import api_server_flags, etcd_flags, serves, write_administrator
 from tests.testbed.kubernetes.identities import Identities
 from tests.testbed.kubernetes.images import write_archive
 from tests.testbed.kubernetes.namespaces import Namespaces
@@ -22,7 +21,8 @@ API_PORT = 6443
 DNS_PORT = 53
 KUBELET_PORT = 10250
 READY_SECONDS = 120
-ETCD = Etcd(2379, 2380)  # on a loopback of the node's own, where no port is taken
+ETCD_URL, ETCD_PEER_URL = (f"http://{ports.LOOPBACK}:{port}" for port in (2379, 2380))
+"""On the loopback interface of the node's own network namespace, where no port is taken."""
 
 
 class Node(Cluster):
@@ -47,7 +47,7 @@ class Node(Cluster):
         run.current().add_cleanup(self.network.interface, removal)
         self.namespaces.start()
         self._start("containerd", self._containerd())
-        self._start("etcd", [self._binaries / "etcd", *ETCD.flags(self.folder / "etcd")])
+        self._start("etcd", [self._binaries / "etcd", *etcd_flags(self.folder / "etcd", ETCD_URL, ETCD_PEER_URL)])
         self._start("kube-apiserver", self._api_server())
         self.programs["kube-apiserver"].wait_ready(self._api_serves, READY_SECONDS)
         self._start("kubelet", self._kubelet())
@@ -81,9 +81,8 @@ class Node(Cluster):
 
     def _load_pause_image(self) -> None:
         self.programs["containerd"].wait_ready(self.containerd_socket.exists, READY_SECONDS)
-        archive, machine = self.folder / "pause.tar", os.uname().machine
-        write_archive(archive, name=node_files.PAUSE_IMAGE, program=binaries.pause(), machine=machine)
-        self.load_image(archive)
+        archive = self.folder / "pause.tar"
+        self.load_image(write_archive(archive, name=node_files.PAUSE_IMAGE, program=binaries.pause()))
 
     def _containerd(self) -> list[str | Path]:
         node_files.write_pod_network(self.folder, self.network)
@@ -94,7 +93,7 @@ class Node(Cluster):
         return [
             self._binaries / "kube-apiserver",
             *api_server_flags(self.network.node, self._certificates, services=self.network.services),
-            f"--etcd-servers={ETCD.url}",
+            f"--etcd-servers={ETCD_URL}",
             f"--secure-port={API_PORT}",
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",

@@ -1,8 +1,7 @@
-// Command probe is what the tests of a node run in pods: it serves, asks, looks up, and tells what it may do.
+// Command probe is what the tests of a node run in pods: it serves, asks, and prints what it may do.
 //
 //	probe serve :8080 TEXT    answers every request with TEXT
 //	probe get URL             prints the answer, once there is one
-//	probe lookup NAME         prints the addresses of NAME
 //	probe rights              prints user, seccomp mode, and whether the root filesystem can be written
 package main
 
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -25,8 +23,6 @@ func main() {
 		serve(rest[0], rest[1])
 	case "get":
 		get(rest[0])
-	case "lookup":
-		lookup(rest[0])
 	case "rights":
 		rights()
 	default:
@@ -51,14 +47,6 @@ func get(url string) {
 			log.Fatal(err)
 		}
 	}
-}
-
-func lookup(name string) {
-	addresses, err := net.LookupHost(name)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(strings.Join(addresses, " "))
 }
 
 func rights() {
