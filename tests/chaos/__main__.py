@@ -2,7 +2,7 @@
 
 usage: .venv/bin/python -m tests.chaos [--scene NAME]… [--times N] [--seed N] [--minutes N]
 
-Prints each round as it is over, and the table at the end. Ends with 1 if anything was lost, or is as it must never be.
+Prints each round as it is over, and a table at the end. Exits with 1 if a message was lost, or a check failed.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import click
 
-from tests.chaos.playing import Row, played, told
+from tests.chaos.playing import as_table, played, row
 from tests.chaos.rounds import Round
 from tests.chaos.scenes import SCENES, Scene
 from tests.testbed.by_hand import opened_run
@@ -32,7 +32,7 @@ def main(names: Sequence[str], times: int, seed: int, minutes: float) -> None:
     until = time.monotonic() + minutes * 60
     with opened_run():
         asyncio.run(_all(chosen, random.Random(seed), until, rounds))  # noqa: S311 - chance that can be repeated
-    click.echo(f"\n{told(rounds)}")
+    click.echo(f"\n{as_table(rounds)}")
     bad = [one for one in rounds if not one.held]
     sys.exit(1 if bad or not rounds else 0)
 
@@ -45,7 +45,7 @@ async def _all(scenes: Sequence[Scene], chance: random.Random, until: float, rou
         click.echo(f"\n{scene.name}")
         async for one in played(scene, chance):
             rounds.append(one)
-            click.echo("  ".join(["  " if one.held else "!!", *Row([one]).cells, *one.account.problems[:1]]))
+            click.echo("  ".join(["  " if one.held else "!!", *row([one]), *one.account.problems[:1]]))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Playing scenes, one after the other, and the table of what came of them."""
+"""Plays scenes, one after the other, and prints a table of the results."""
 
 import random
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bench.harness.report import table
 from tests.chaos.accounting import Account
@@ -10,18 +11,15 @@ from tests.chaos.place import Place, place
 from tests.chaos.rounds import Round
 from tests.chaos.scenes import Scene
 
-COLUMNS = (
-    "fault",
-    "when",
-    "runs",
-    "messages",
-    "lost",
-    "twice by id",
-    "twice appended",
-    "dead letters",
-    "left",
-    "seconds",
-)
+SUMS = {
+    "messages": "messages",
+    "lost": "lost",
+    "twice by id": "twice_staged",
+    "twice appended": "twice_appended",
+    "dead letters": "dead",
+    "left": "left",
+}
+"""Columns of the table, and the numbers of an account that they add up."""
 
 
 async def played(scene: Scene, chance: random.Random) -> AsyncIterator[Round]:
@@ -30,21 +28,18 @@ async def played(scene: Scene, chance: random.Random) -> AsyncIterator[Round]:
         async with place(scene.shape, site) as made:
             rounds = []
             for play in scene.plays:
-                rounds.append(_judged(await play(made, chance), is_exact=scene.is_exact))
-                yield rounds[-1]
-            for problem in await _afterwards(made, rounds):
+                began = time.monotonic()
+                one = await play(made, chance)
+                one = replace(one, seconds=time.monotonic() - began)
+                if scene.is_exact and one.account.twice_staged:
+                    one = one.failed(f"{one.account.twice_staged} rows twice in a sink that takes a batch's id once")
+                rounds.append(one)
+                yield one
+            for problem in await _changes_at_the_end(made, rounds):
                 yield replace(rounds[-1], when="afterwards", account=Account(problems=(problem,)))
 
 
-def _judged(one: Round, *, is_exact: bool) -> Round:
-    twice = one.account.twice_staged if is_exact else 0
-    if not twice:
-        return one
-    problem = f"{twice} rows twice in a sink that takes a batch's id once"
-    return replace(one, account=replace(one.account, problems=(*one.account.problems, problem)))
-
-
-async def _afterwards(made: Place, rounds: Sequence[Round]) -> list[str]:
+async def _changes_at_the_end(made: Place, rounds: Sequence[Round]) -> list[str]:
     """Count once more after all workers have ended, and return what has changed."""
     await made.at_rest()
     account = await made.account(1)
@@ -56,32 +51,20 @@ async def _afterwards(made: Place, rounds: Sequence[Round]) -> list[str]:
     return problems
 
 
-@dataclass(frozen=True)
-class Row:
-    """All rounds of one fault."""
-
-    rounds: Sequence[Round]
-
-    @property
-    def cells(self) -> list[str]:
-        accounts = [one.account for one in self.rounds]
-        sums = [
-            sum(account.messages for account in accounts),
-            sum(account.lost for account in accounts),
-            sum(account.twice_staged for account in accounts),
-            sum(account.twice_appended for account in accounts),
-            sum(account.dead for account in accounts),
-            sum(account.left for account in accounts),
-        ]
-        first, seconds = self.rounds[0], sum(one.seconds for one in self.rounds)
-        return [first.fault, first.when, str(len(accounts)), *(f"{number:,}" for number in sums), f"{seconds:.0f}"]
+def row(rounds: Sequence[Round]) -> list[str]:
+    """Return the cells of a fault: its name and moment, and its rounds added up."""
+    sums = [sum(getattr(one.account, name) for one in rounds) for name in SUMS.values()]
+    seconds = sum(one.seconds for one in rounds)
+    return [rounds[0].fault, rounds[0].when, str(len(rounds)), *(f"{number:,}" for number in sums), f"{seconds:.0f}"]
 
 
-def told(rounds: Iterable[Round]) -> str:
-    """Return the table: a row for each fault at each moment, and their sum."""
+def as_table(rounds: Iterable[Round]) -> str:
+    """Return a row for each fault at each moment, and one for their sum."""
     by_fault: dict[tuple[str, str], list[Round]] = {}
     for one in rounds:
         by_fault.setdefault((one.fault, one.when), []).append(one)
-    rows = [Row(some).cells for some in by_fault.values()]
+    if not by_fault:
+        return "No scene was played."
+    rows = [row(some) for some in by_fault.values()]
     everything = [replace(one, fault="all", when="") for some in by_fault.values() for one in some]
-    return table(COLUMNS, [*rows, Row(everything).cells]) if everything else "Nothing was played."
+    return table(("fault", "when", "runs", *SUMS, "seconds"), [*rows, row(everything)])

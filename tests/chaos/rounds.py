@@ -1,8 +1,7 @@
-"""Rounds of chaos: messages, what befalls them, and the account once the server has nothing left."""
+"""Rounds of chaos: messages, a fault, and the account once the server has nothing left."""
 
 import asyncio
 import random
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -11,45 +10,47 @@ from tests.chaos.accounting import Account
 from tests.chaos.faults import Fault
 from tests.chaos.place import Draft, Place
 from tests.chaos.worker import Worker
-from tests.testbed.programs import Program
 
 STOP_SECONDS = 180
 
 
 @dataclass(frozen=True)
 class Round:
-    """What came of one."""
+    """The result of one, and how long it took."""
 
     fault: str
     when: str
     account: Account
-    seconds: float
+    seconds: float = 0
 
     @property
     def held(self) -> bool:
         return not (self.account.lost or self.account.problems)
+
+    def failed(self, problem: str) -> "Round":
+        return replace(self, account=replace(self.account, problems=(*self.account.problems, problem)))
 
 
 Play = Callable[[Place, random.Random], Awaitable[Round]]
 
 
 def struck(fault: Fault, messages: int) -> Play:
-    """Have one fault while messages are worked on."""
+    """Have one fault while messages are processed."""
 
-    async def round_of(place: Place, chance: random.Random) -> Round:
-        first, began = place.published + 1, time.monotonic()
+    async def play(place: Place, chance: random.Random) -> Round:
+        first = place.published + 1
         await place.publish(messages)
         worker = await _moment_of(fault, place, messages, chance)
         await fault.blow(place, worker)
         place.site.heal()
         await place.drained()
-        return Round(fault.name, fault.when, await place.account(first), time.monotonic() - began)
+        return Round(fault.name, fault.when, await place.account(first))
 
-    return round_of
+    return play
 
 
 async def _moment_of(fault: Fault, place: Place, messages: int, chance: random.Random) -> Worker:
-    """Wait for the fault's moment; if all is done before it comes, have more messages until it does."""
+    """Wait for the fault's moment; if all is processed before it comes, publish more messages until it does."""
     moment = asyncio.ensure_future(fault.moment(place, chance))
     while not moment.done():
         drained = asyncio.ensure_future(place.drained())
@@ -64,66 +65,55 @@ async def _moment_of(fault: Fault, place: Place, messages: int, chance: random.R
 def fed(
     name: str, when: str, messages: int, others: Mapping[int, Draft] | None = None, *, is_dead: bool = True
 ) -> Play:
-    """Have messages of which some are others; those have to become dead letters, and no more, if so told."""
+    """Publish messages of which some are others; those have to become dead letters if `is_dead`, and no more."""
     others = others or {}
+    expected = len(others) if is_dead else 0
 
-    async def round_of(place: Place, _chance: random.Random) -> Round:
-        first, began = place.published + 1, time.monotonic()
-        await place.publish(messages, others)
-        await place.drained()
-        account = await place.account(first)
-        wanted = len(others) if is_dead else 0
-        if account.dead != wanted:
-            account = _wrong(account, f"{account.dead} dead letters, and not {wanted}")
-        return Round(name, when, account, time.monotonic() - began)
+    async def play(place: Place, _chance: random.Random) -> Round:
+        account = await _published_and_drained(place, messages, others)
+        found = Round(name, when, account)
+        return found if account.dead == expected else found.failed(f"{account.dead} dead letters, not {expected}")
 
-    return round_of
+    return play
+
+
+async def _published_and_drained(place: Place, messages: int, others: Mapping[int, Draft]) -> Account:
+    first = place.published + 1
+    await place.publish(messages, others)
+    await place.drained()
+    return await place.account(first)
 
 
 def stopped(name: str, when: str, words: str, messages: int) -> Play:
-    """Have messages that the code cannot process, whichever they are: the engine stops, and they stay."""
+    """Publish messages for code that can process none: the engine stops, and the messages stay."""
 
-    async def round_of(place: Place, _chance: random.Random) -> Round:
-        first, began = place.published + 1, time.monotonic()
+    async def play(place: Place, _chance: random.Random) -> Round:
+        first = place.published + 1
         (worker,) = place.workers
         worker.leave()
         await place.publish(messages)
         code = await asyncio.to_thread(worker.engine.wait_ended, STOP_SECONDS)
         account = await place.account(first)
-        if code != EXIT_CODE_STOPPED or not _said(worker.engine, words):
-            account = _wrong(account, f"the engine ends with {code}, and does not say {words}")
+        found = Round(name, when, account)
+        if code != EXIT_CODE_STOPPED or words not in worker.engine.log_tail(1):
+            found = found.failed(f"the engine ends with {code}, and its last line does not have {words}")
         if account.dead or account.left != messages:
-            account = _wrong(account, f"{account.dead} dead letters, {account.left} left of {messages}")
-        return Round(name, when, account, time.monotonic() - began)
+            found = found.failed(f"{account.dead} dead letters, {account.left} left of {messages}")
+        return found
 
-    return round_of
-
-
-def _said(engine: Program, words: str) -> bool:
-    return words in engine.log_tail(1)
+    return play
 
 
 def faithful(name: str, drafts: Mapping[int, Draft]) -> Play:
-    """Have messages of all kinds, which the sink has to have as they were."""
+    """Publish messages of all kinds, which the sink has to have unchanged."""
 
-    async def round_of(place: Place, _chance: random.Random) -> Round:
-        first, began = place.published + 1, time.monotonic()
-        await place.publish(len(drafts), drafts)
-        await place.drained()
-        account = await place.account(first)
-        wanted = {number: (draft.data, _lists(draft.headers)) for number, draft in drafts.items()}
-        found = await asyncio.to_thread(place.sinks.contents)
-        for number, message in wanted.items():
-            if message != found.get(number):
-                account = _wrong(account, f"message {number} was {message}, and is {found.get(number)}")
-        return Round(name, "", account, time.monotonic() - began)
+    async def play(place: Place, _chance: random.Random) -> Round:
+        found = Round(name, "", await _published_and_drained(place, len(drafts), drafts))
+        contents = await asyncio.to_thread(place.sinks.contents)
+        for number, draft in drafts.items():
+            headers = {key: [value] if isinstance(value, str) else value for key, value in draft.headers.items()}
+            if contents.get(number) != (draft.data, headers):
+                found = found.failed(f"message {number} was {(draft.data, headers)}, and is {contents.get(number)}")
+        return found
 
-    return round_of
-
-
-def _lists(headers: Mapping[str, object]) -> Mapping[str, object]:
-    return {name: [values] if isinstance(values, str) else values for name, values in headers.items()}
-
-
-def _wrong(account: Account, problem: str) -> Account:
-    return replace(account, problems=(*account.problems, problem))
+    return play

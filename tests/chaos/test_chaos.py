@@ -5,7 +5,7 @@ import random
 import pytest
 
 from bench.soaking.worker import soak
-from tests.chaos.playing import played, told
+from tests.chaos.playing import as_table, played
 from tests.chaos.scenes import CHEAP
 from tests.testbed.nats.fixtures import StartNats
 
@@ -19,7 +19,7 @@ A_LITTLE = 1.15
 async def test_nothing_is_lost_or_written_twice_whatever_is_killed_in_the_middle() -> None:
     rounds = [one async for one in played(CHEAP, random.Random(1))]  # noqa: S311 - chance that can be repeated
     assert len(rounds) == len(CHEAP.plays)
-    assert all(one.held for one in rounds), f"{[one.account.problems for one in rounds]}\n{told(rounds)}"
+    assert all(one.held for one in rounds), f"{[one.account.problems for one in rounds]}\n{as_table(rounds)}"
     assert [one.account.dead for one in rounds] == [0, 0, 0, 0, 1]
 
 
