@@ -8,7 +8,7 @@ import itertools
 import random
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psutil
 import pytest
@@ -27,14 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if (seed := config.option.random_order) is not None:
-        items[:] = shuffled(items, lambda item: item.nodeid.partition("::")[0], random.Random(seed))  # noqa: S311
+        items[:] = shuffled(items, random.Random(seed))  # noqa: S311
 
 
-def shuffled(
-    items: list[pytest.Item], file_of: Callable[[pytest.Item], str], chance: random.Random
-) -> Iterator[pytest.Item]:
+def shuffled(items: list[pytest.Item], chance: random.Random) -> Iterator[pytest.Item]:
     """Return the items in random order, but those of a file together, so that they share its fixtures."""
-    files = [list(members) for _, members in itertools.groupby(items, file_of)]
+    files = [list(members) for _, members in itertools.groupby(items, lambda item: item.path)]
     chance.shuffle(files)
     for members in files:
         chance.shuffle(members)

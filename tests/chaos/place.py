@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from penstock_jetstream import Connection, JetStream, PubAck, Publisher
+from penstock_jetstream import Connection, JetStream
 from penstock_jetstream.errors import JetStreamError
 from penstock_worker.policy.settings import BatchSettings, ConnectionSettings, RetrySettings, WorkerSettings
 from tests.chaos.accounting import Account, Sinks
@@ -87,7 +87,8 @@ class Place:
         largest = max((len(draft.data) for draft in drafts.values()), default=1)
         ahead = max(1, min(PUBLISHED_AHEAD, AHEAD_BYTES // max(largest, 1)))
         async with self.js.publisher(max_in_flight=ahead) as publisher:
-            acks = [await _submit(publisher, drafts.get(number) or Draft(b"%d" % number)) for number in numbers]
+            in_order = (drafts.get(number) or Draft(b"%d" % number) for number in numbers)
+            acks = [await publisher.submit(f"{STREAM}.a", one.data, headers=one.headers) for one in in_order]
         for number, ack in zip(numbers, acks, strict=True):
             if ack.result().sequence != number:
                 raise RuntimeError(f"The message {number} was stored as {ack.result().sequence}.")
@@ -140,10 +141,6 @@ async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
     return await eventually_async(ask, "an answer of the servers", DRAIN_SECONDS, not_yet=(JetStreamError,))
 
 
-async def _submit(publisher: Publisher, draft: Draft) -> asyncio.Future[PubAck]:
-    return await publisher.submit(f"{STREAM}.a", draft.data, headers=draft.headers)
-
-
 @asynccontextmanager
 async def place(shape: Shape, site: Site) -> AsyncIterator[Place]:
     """Make a place on servers that run, and start its workers."""
@@ -156,7 +153,8 @@ async def place(shape: Shape, site: Site) -> AsyncIterator[Place]:
         made = Place(shape, site, JetStream(connection), folder, steps, Sinks(sinks))
         await _streams(made)
         if shape.master == CONNECT:
-            made.spark = await asyncio.to_thread(_connect_server)
+            made.spark = ConnectServer(run.current().new_folder("chaos-connect"))
+            await asyncio.to_thread(made.spark.start)
         made.workers = [Worker(_settings(made, number), folder, sinks) for number in range(shape.workers)]
         tasks = [asyncio.create_task(steps.read())]
         try:
@@ -210,9 +208,3 @@ async def _keep(made: Place) -> None:
         for worker in made.workers:
             await asyncio.to_thread(worker.keep)
         await asyncio.sleep(KEEP_SECONDS)  # calm: a loop like a kubelet's
-
-
-def _connect_server() -> ConnectServer:
-    server = ConnectServer(run.current().new_folder("chaos-connect"))
-    server.start()
-    return server

@@ -7,7 +7,6 @@ acked               each acknowledgement, likewise
 
 import asyncio
 import json
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,17 +21,16 @@ PATIENCE_SECONDS = 120
 class Wish:
     step: str
     count: int
-    """How often it has to be seen yet."""
+    """How often it still has to be seen."""
     came: asyncio.Future[str]
 
 
 @dataclass
 class Steps:
-    """What was seen so far, and who waits for what."""
+    """Counts the steps for those who wait for one."""
 
     file: Path
     """Where the user's code tells its steps."""
-    counts: Counter[str] = field(default_factory=Counter)
     _wishes: list[Wish] = field(default_factory=list)
     _read: int = 0
 
@@ -58,7 +56,6 @@ class Steps:
             self._wishes.remove(wish)
 
     def _see(self, step: str, worker: str = "") -> None:
-        self.counts[step] += 1
         for wish in self._wishes:
             if wish.step == step:
                 wish.count -= 1

@@ -32,8 +32,6 @@ class Worker:
         self.driver = Program(
             f"driver-{self.name}", [*python, "penstock_worker.driver.main", *told], folder, environment
         )
-        self.starts = 0
-        """Of engines and drivers, after the first of each."""
         self._is_kept = False
         self._lock = threading.Lock()
 
@@ -47,7 +45,6 @@ class Worker:
         with self._lock:
             for program in (self.driver, self.engine):
                 if self._is_kept and not program.is_running:
-                    self.starts += 1
                     program.start()
 
     def leave(self) -> None:

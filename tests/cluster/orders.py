@@ -17,9 +17,8 @@ from typing import TypeVar
 import pyarrow.parquet as pq
 
 from penstock_jetstream import Connection, ConsumerInfo, JetStream, Retry
-from tests.cluster.stage import Stage, apply_example, kubectl
+from tests.cluster.stage import Stage, apply_example, kubectl, offer_volume
 from tests.testbed.kubernetes.access import Namespace
-from tests.testbed.kubernetes.volumes import offer_volume
 from tests.testbed.waiting import eventually_async
 
 T = TypeVar("T")

@@ -4,13 +4,13 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.cluster.helm import CHART, WAITING, Helm, image_values
 from tests.cluster.pods import pods
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.cluster import new_namespace
-from tests.testbed.kubernetes.node import Node
-from tests.testbed.kubernetes.volumes import offer_volume
+from tests.testbed.kubernetes.node import NAME, Node
 from tests.testbed.run import ROOT
 from tests.testbed.waiting import eventually
 from tools.console import say
@@ -62,6 +62,27 @@ def restricted(node: Node, name: str) -> Namespace:
     namespace = new_namespace(node, name)
     node.client.label(f"namespace/{name}", RESTRICTED)
     return namespace
+
+
+def offer_volume(node: Node, namespace: str, claim: str) -> Path:
+    """Create a volume for a claim, as a node of ours has no provisioner, and return its folder on this machine."""
+    folder = node.folder / "volumes" / f"{namespace}-{claim}"
+    folder.mkdir(parents=True)
+    here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [NAME]}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"{namespace}-{claim}"},
+        "spec": {
+            "capacity": {"storage": "10Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": claim},
+            "local": {"path": str(folder)},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}},
+        },
+    }
+    node.client.create(volume)
+    return folder
 
 
 def kubectl(namespace: Namespace, *arguments: str) -> str:

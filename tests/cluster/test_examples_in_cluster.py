@@ -8,9 +8,8 @@ import pytest
 
 from tests.cluster.orders import publish_texts, stored
 from tests.cluster.pods import pods
-from tests.cluster.stage import Stage, apply_example, kubectl, show, until, workers
+from tests.cluster.stage import Stage, apply_example, kubectl, offer_volume, show, until, workers
 from tests.testbed.kubernetes.access import Namespace
-from tests.testbed.kubernetes.volumes import offer_volume
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]  # the first test of a run starts the node, and loads images
 

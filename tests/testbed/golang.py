@@ -77,23 +77,13 @@ class GoProgram:
                 command = [str(go()), "build", *flags, "-o", str(partial / self.name), self.package]
             else:
                 command = [str(go()), "install", *flags, f"{self.package}@{self.version}"]
-            compile_with_progress(self.name, command, env, self.source or partial, self._packages())
+            compile_with_progress(self.name, command, env, self.source or partial)
         (partial / self.name).rename(binary)
         partial.rmdir()
 
-    def _packages(self) -> int:
-        """Return how many packages the program consists of; 0 where Go cannot tell without a module of ours."""
-        if self.source is None:
-            return 0
-        listed = subprocess.run(
-            [go(), "list", "-deps", self.package], cwd=self.source, capture_output=True, text=True, check=False
-        )
-        return len(listed.stdout.splitlines())
 
-
-def compile_with_progress(name: str, command: Sequence[str], env: dict[str, str], folder: Path, packages: int) -> None:
+def compile_with_progress(name: str, command: Sequence[str], env: dict[str, str], folder: Path) -> None:
     """Run a Go build, saying now and then how many packages are compiled."""
-    of = f" of at most {packages}" if packages else ""
     compiled, said, spoke_at = 0, [], time.monotonic()
     with subprocess.Popen(command, cwd=folder, env=env, stderr=subprocess.PIPE, text=True) as build:
         for line in build.stderr or ():
@@ -101,7 +91,7 @@ def compile_with_progress(name: str, command: Sequence[str], env: dict[str, str]
             compiled += bool(re.fullmatch(r"[\w./~@-]+\n", line))
             if time.monotonic() - spoke_at > PROGRESS_SECONDS:
                 spoke_at = time.monotonic()
-                say(f"  {name}: {compiled}{of} packages compiled")
+                say(f"  {name}: {compiled} packages compiled")
     if build.returncode:
         advice = ADVICE.format(cache=cache_folder() / "go")
         raise CannotContinueError(f"{name} could not be built:\n{''.join(said[-LINES_SHOWN:])}\n{advice}")

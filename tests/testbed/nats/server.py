@@ -39,7 +39,6 @@ class Options:
     js_ack_fc_v2: bool = False
     """Acknowledgement subjects of 11 tokens rather than 9; servers know it from 2.14 on."""
     max_payload_bytes: int | None = None
-    max_store_bytes: int | None = None
     extra: Fragment | None = None
     """Configuration of the test's own, laid over the rest."""
 
@@ -64,12 +63,11 @@ class NatsServer:
 
     def _config(self, fragments: tuple[Fragment, ...]) -> str:
         options, encryption = self.options, self.options.encryption
-        jetstream = {"store_dir": str(self.store), "domain": options.domain, "max_file_store": options.max_store_bytes}
         basis = {
             "server_name": self.name,
             "listen": f"{ports.LOOPBACK}:{self.port}",
             "http": f"{ports.LOOPBACK}:{self.monitoring_port}",
-            "jetstream": {name: value for name, value in jetstream.items() if value is not None},
+            "jetstream": {"store_dir": str(self.store), **({"domain": options.domain} if options.domain else {})},
             **({"max_payload": options.max_payload_bytes} if options.max_payload_bytes else {}),
             **({"feature_flags": {"js_ack_fc_v2": True}} if options.js_ack_fc_v2 else {}),
         }
