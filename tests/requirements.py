@@ -1,8 +1,4 @@
-"""pytest's side of the requirements: which test proves which, into the report; a choice of tests by what they prove.
-
-Knows the marker `requirement`. Does not know what is required (tests/jetstream/requirements.toml) or how it is shown
-(tools/requirements.py).
-"""
+"""A pytest plugin for the marker `requirement`: adds the ids to the report, and selects tests by them."""
 
 from functools import cache
 

@@ -27,14 +27,13 @@ from tests.cluster import nats_pods
 from tests.cluster.nats_pods import SECRETS, forwarded, start_nats
 from tests.cluster.objects import CRDS, Json, grant, manifest, secret
 from tests.cluster.pods import PROBE, container, write_probe_image
-from tests.operator.cli.commands import PENSTOCK, Outcome, penstock_as
+from tests.operator.cli.commands import PENSTOCK, penstock_as
 from tests.operator.conftest import install_crds
 from tests.testbed import run
 from tests.testbed.certificates import Authority
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.cluster import Cluster, UserCluster, new_namespace
 from tests.testbed.waiting import eventually
-from tools.console import say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # the first test of a run starts the node
 
@@ -128,15 +127,8 @@ def account(namespace: Namespace, name: str, rules: list[Json]) -> Path:
     return namespace.kubeconfig_for_service_account(name)
 
 
-def ran(who: Path, *words: str) -> Outcome:
-    started = time.monotonic()
-    outcome = penstock_as(who, *words)
-    say(f"$ penstock {' '.join(words)}    {time.monotonic() - started:.1f} s")
-    return outcome
-
-
 def data(who: Path, *words: str) -> Any:  # noqa: ANN401 - JSON
-    outcome = ran(who, *words, "-o", "json")
+    outcome = penstock_as(who, *words, "-o", "json")
     assert outcome.returncode == 0, outcome.stderr
     return json.loads(outcome.stdout)
 
@@ -147,18 +139,20 @@ def test_nats_is_reached_by_the_name_of_its_service_and_has_to_be_who_it_says(th
         (f"{there.name}/orders", LARGE_BYTES),
         (f"{there.name}/orders", 2),
     ]
-    large = ran(person, "dead", "show", "2", "-g", "orders", "--raw")
+    large = penstock_as(person, "dead", "show", "2", "-g", "orders", "--raw")
     assert (large.stdout, large.stderr) == ("x" * LARGE_BYTES, "")
     assert data(person, "batches", "orders") == {"batches": []}
-    assert ran(person, "drain", "orders", "--timeout", "60").returncode == 0
+    assert penstock_as(person, "drain", "orders", "--timeout", "60").returncode == 0
     assert there.kubectl("get", "queuegroup/orders", "--output=jsonpath={.spec.suspend}") == "true"
-    findings = json.loads(ran(person, "doctor", "-o", "json").stdout)["findings"]  # it fails: there is no operator
+    findings = json.loads(penstock_as(person, "doctor", "-o", "json").stdout)[
+        "findings"
+    ]  # it fails: there is no operator
     [server] = [finding for finding in findings if finding["what"] == f"nats://nats.{there.name}:4222"]
     assert server["verdict"] == "good"
 
 
 def test_a_service_without_a_ready_pod_is_told(person: Path) -> None:
-    outcome = ran(person, "dead", "list", "away")
+    outcome = penstock_as(person, "dead", "list", "away")
     assert outcome.returncode == 1
     assert "No pod is ready behind Service" in outcome.stderr
     assert "--server URL" in outcome.stderr
@@ -170,11 +164,11 @@ def test_who_may_not_forward_is_told_which_right_is_missing_and_may_name_a_serve
     del person
     rules = [rule for rule in role() if "pods/portforward" not in rule["resources"]]
     kubeconfig = account(there, "confined", rules)
-    outcome = ran(kubeconfig, "dead", "list", "orders")
+    outcome = penstock_as(kubeconfig, "dead", "list", "orders")
     assert outcome.returncode == 1
     assert "that needs the verbs get and create on pods/portforward" in outcome.stderr
     with forwarded(there) as url:
-        named = ran(kubeconfig, "dead", "list", "orders", "--server", url)
+        named = penstock_as(kubeconfig, "dead", "list", "orders", "--server", url)
     assert "is not trusted" in named.stderr  # the server there has another name: TLS looks at that of --server
 
 
@@ -205,17 +199,19 @@ def test_logs_of_all_containers_are_shown_and_followed_over_pods_that_come(
     there: Namespace, person: Path, worker: str
 ) -> None:
     of_drivers = ("logs", "orders", "--driver", "--json")
-    eventually(lambda: ran(person, *of_drivers).stdout != "", "the driver has logged its line", SECONDS)
-    assert set(ran(person, *of_drivers).stdout.splitlines()) == {told(worker)}
-    assert f"{worker} engine" in ran(person, "logs", "orders", "--engine").stdout
+    eventually(lambda: penstock_as(person, *of_drivers).stdout != "", "the driver has logged its line", SECONDS)
+    assert set(penstock_as(person, *of_drivers).stdout.splitlines()) == {told(worker)}
+    assert f"{worker} engine" in penstock_as(person, "logs", "orders", "--engine").stdout
     with following(person, *of_drivers, "--follow") as (process, lines):
         start_worker(there, "orders-1")
         eventually(lambda: told("orders-1") in lines, "the log of a new worker is shown", SECONDS)
         process.send_signal(signal.SIGINT)
         assert process.wait(SECONDS) == 0
     previous = ("logs", "orders", "--previous", "--worker", worker, "--json")  # a kubelet keeps the last one alone
-    eventually(lambda: ran(person, *previous).stdout == f"{told(worker)}\n", "the driver has started again", SECONDS)
-    nobody = ran(person, "logs", "nobody")
+    eventually(
+        lambda: penstock_as(person, *previous).stdout == f"{told(worker)}\n", "the driver has started again", SECONDS
+    )
+    nobody = penstock_as(person, "logs", "nobody")
     assert (nobody.returncode, nobody.stdout) == (0, "")
     assert nobody.stderr.startswith("No worker runs for QueueGroup nobody")
 

@@ -113,7 +113,11 @@ class WorkerPods:
         async def is_committed() -> bool:
             return (await self.info()).ack_floor.stream_sequence >= sequence
 
-        await eventually_async(is_committed, f"sequence {sequence} is committed", SECONDS)
+        try:
+            await eventually_async(is_committed, f"sequence {sequence} is committed", SECONDS)
+        except TimeoutError as late:
+            late.add_note("\n".join(map(self.logs, self.pods())))
+            raise
 
     async def until_status(self, name: str, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Wait for a worker's status that meets the condition."""
@@ -165,10 +169,7 @@ async def test_a_pod_that_is_deleted_finishes_its_batch_and_gives_back_the_rest_
     await workers.publish(*["order"] * MANY)
     began = time.monotonic()
     workers.start("one", batch=PATIENT)
-    try:
-        await workers.until_committed(1)
-    except TimeoutError:
-        pytest.fail(workers.logs("one"))
+    await workers.until_committed(1)
     say(f"pod created to first batch committed: {time.monotonic() - began:.1f} s")
     await workers.until_committed(MANY)
     assert ".jsa" in mapped_files(workers, "one", "driver"), "Spark starts from the image's archive of classes"
@@ -203,10 +204,7 @@ async def test_executors_are_pods_that_run_the_users_code_and_go_with_the_driver
     template = {"spec": {"serviceAccountName": SERVICE_ACCOUNT}}
     workers.start("one", spark={"master": "k8s://https://kubernetes.default.svc", "conf": conf}, template=template)
     await workers.publish(*["where"] * MANY)
-    try:
-        await workers.until_committed(MANY)
-    except TimeoutError:
-        pytest.fail(workers.logs("one"))
+    await workers.until_committed(MANY)
     say(f"pod created to first batch committed, by executors in pods: {time.monotonic() - began:.1f} s")
     await until(lambda: len(workers.executors()) == 2, "two executors")
     for executor in workers.executors():
