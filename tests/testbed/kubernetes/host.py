@@ -54,14 +54,8 @@ def install() -> None:
 
 
 def missing_packages() -> list[str]:
-    return [package for program, package in PACKAGES.items() if shutil.which(program, path=_search_path()) is None]
-
-
-def missing_capabilities() -> list[str]:
-    """Return what root lacks here, as it does in most containers."""
-    status = Path("/proc/self/status").read_text()
-    effective = int(next(line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")), base=16)
-    return [name for name, bit in CAPABILITIES.items() if not effective >> bit & 1]
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+    return [package for program, package in PACKAGES.items() if shutil.which(program, path=path) is None]
 
 
 def _require_rights() -> None:
@@ -69,16 +63,14 @@ def _require_rights() -> None:
         raise CannotContinueError(f"A node runs on Linux alone, not on {sys.platform}.\n{INSTEAD}")
     if os.geteuid() != 0:
         raise CannotContinueError(f"A node needs root: it makes namespaces, mounts and networks.\n{INSTEAD}")
-    lacking = missing_capabilities()
+    status = Path("/proc/self/status").read_text()
+    effective = int(next(line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")), base=16)
+    lacking = [name for name, bit in CAPABILITIES.items() if not effective >> bit & 1]
     if lacking:
         raise CannotContinueError(
             f"A node needs {', '.join(lacking)}, which root does not have here.\n"
             f"In a container, run it with --privileged, or add the capabilities. {INSTEAD}"
         )
-
-
-def _search_path() -> str:
-    return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 
 @contextlib.contextmanager

@@ -4,19 +4,24 @@ What the node needs of the machine is in host.py; what keeps it apart from the m
 nothing but this machine, and pulls no image.
 """
 
+import json
 import sys
 from pathlib import Path
 
+import yaml
+
 from tests.testbed import binaries, ports, run
-from tests.testbed.kubernetes import assets, cgroups, host, kubeconfig, node_files
+from tests.testbed.certificates import CertificateFiles
+from tests.testbed.kubernetes import assets, cgroups, host, kubeconfig
 from tests.testbed.kubernetes.cluster import Cluster
 from tests.testbed.kubernetes.control_plane import api_server_flags, etcd_flags, serves, write_administrator
 from tests.testbed.kubernetes.identities import Identities
 from tests.testbed.kubernetes.images import write_archive
 from tests.testbed.kubernetes.namespaces import Namespaces
-from tests.testbed.kubernetes.network import claim_network
+from tests.testbed.kubernetes.network import Network, claim_network
 
 NAME = "node"
+PAUSE_IMAGE = "penstock.test/pause:1"
 API_PORT = 6443
 DNS_PORT = 53
 KUBELET_PORT = 10250
@@ -82,11 +87,11 @@ class Node(Cluster):
     def _load_pause_image(self) -> None:
         self.programs["containerd"].wait_ready(self.containerd_socket.exists, READY_SECONDS)
         archive = self.folder / "pause.tar"
-        self.load_image(write_archive(archive, name=node_files.PAUSE_IMAGE, program=binaries.pause()))
+        self.load_image(write_archive(archive, name=PAUSE_IMAGE, program=binaries.pause()))
 
     def _containerd(self) -> list[str | Path]:
-        node_files.write_pod_network(self.folder, self.network)
-        return ["containerd", "--config", node_files.write_containerd(self.folder, self.containerd_socket)]
+        write_pod_network(self.folder, self.network)
+        return ["containerd", "--config", write_containerd(self.folder, self.containerd_socket)]
 
     def _api_server(self) -> list[str | Path]:
         client = self._certificates.administrator().write(self._certificates.folder, "kube-apiserver-client")
@@ -106,7 +111,7 @@ class Node(Cluster):
     def _kubelet(self) -> list[str | Path]:
         user = f"system:node:{NAME}"
         serving = self._certificates.server("kubelet", [NAME, self.network.node], user=user, groups=["system:nodes"])
-        config = node_files.write_kubelet(
+        config = write_kubelet(
             self.folder,
             self.containerd_socket,
             network=self.network,
@@ -155,7 +160,7 @@ class Node(Cluster):
         ]
 
     def _dns(self) -> list[str | Path]:
-        config = node_files.write_dns(self.folder, address=self.network.node, url=self._url, kubeconfig=self.kubeconfig)
+        config = write_dns(self.folder, address=self.network.node, url=self._url, kubeconfig=self.kubeconfig)
         return [binaries.coredns(), "-conf", config]
 
     def _kubeconfig(self, user: str, *groups: str) -> Path:
@@ -163,3 +168,90 @@ class Node(Cluster):
         certificate = self._certificates.user(user, groups)
         path = self.folder / f"{user.replace(':', '-')}.kubeconfig"
         return kubeconfig.write(path, cluster, kubeconfig.certificate_user(certificate))
+
+
+def write_containerd(folder: Path, socket: Path) -> Path:
+    """Containerd with everything of its own below the folder."""
+    path = folder / "containerd.toml"
+    path.write_text(f"""\
+version = 2
+root = "{folder}/containerd/root"
+state = "{folder}/containerd/state"
+[grpc]
+  address = "{socket}"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "{folder}/containerd/opt"
+[plugins."io.containerd.grpc.v1.cri"]
+  restrict_oom_score_adj = true  # without CAP_SYS_RESOURCE runc may not lower it, and fails saying something else
+  sandbox_image = "{PAUSE_IMAGE}"
+  netns_mounts_under_state_dir = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "{folder}/cni"
+""")
+    return path
+
+
+def write_pod_network(folder: Path, network: Network) -> Path:
+    """A cable from each pod to the node, and routes between: a bridge would hide answers from kube-proxy."""
+    path = folder / "cni" / "10-pods.conflist"
+    path.parent.mkdir()
+    addresses = {
+        "type": "host-local",
+        "dataDir": str(folder / "cni-addresses"),
+        "ranges": [[{"subnet": network.pods}]],
+        "routes": [{"dst": "0.0.0.0/0"}],
+    }
+    plugins = [{"type": "ptp", "ipMasq": False, "ipam": addresses}]
+    path.write_text(json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": plugins}))
+    return path
+
+
+def write_kubelet(
+    folder: Path, socket: Path, *, network: Network, serving: CertificateFiles, authority: Path, cgroup: str
+) -> Path:
+    resolver = folder / "resolv.conf"
+    resolver.write_text("")  # pods look up what the cluster's DNS knows, and nothing of this machine's
+    settings = {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {
+            "x509": {"clientCAFile": str(authority)},
+            "webhook": {"enabled": True},
+            "anonymous": {"enabled": False},
+        },
+        "authorization": {"mode": "Webhook"},
+        "tlsCertFile": str(serving.certificate),
+        "tlsPrivateKeyFile": str(serving.key),
+        "containerRuntimeEndpoint": f"unix://{socket}",
+        "clusterDNS": [network.node],
+        "clusterDomain": "cluster.local",
+        "resolvConf": str(resolver),
+        "cgroupRoot": f"/{cgroup}",
+        "cgroupDriver": "cgroupfs",
+        "failCgroupV1": False,
+        "failSwapOn": False,
+        "enforceNodeAllocatable": [],
+        "makeIPTablesUtilChains": False,
+        "evictionHard": {},  # a full disk of the machine is not this node's to tidy up:
+        "imageGCHighThresholdPercent": 100,  # images were loaded once, and could not be pulled again
+        "registerWithTaints": [],
+    }
+    path = folder / "kubelet.yaml"
+    path.write_text(yaml.safe_dump(settings))
+    return path
+
+
+def write_dns(folder: Path, *, address: str, url: str, kubeconfig: Path) -> Path:
+    path = folder / "Corefile"
+    path.write_text(f"""\
+.:53 {{
+  bind {address}
+  errors
+  kubernetes cluster.local {{
+    endpoint {url}
+    kubeconfig {kubeconfig}
+  }}
+}}
+""")
+    return path

@@ -87,10 +87,10 @@ class NatsCluster:
         return {**self.nodes[0].connect_arguments(), "servers": self.urls}
 
     def stream_leader(self, stream: str) -> NatsServer:
-        return self._wait_leader(self._asset(f"STREAM.INFO.{stream}"), f"stream {stream}")
+        return self._wait_leader(self._asset("STREAM", stream), f"stream {stream}")
 
     def consumer_leader(self, stream: str, consumer: str) -> NatsServer:
-        return self._wait_leader(self._asset(f"CONSUMER.INFO.{stream}.{consumer}"), f"consumer {consumer}")
+        return self._wait_leader(self._asset("CONSUMER", f"{stream}.{consumer}"), f"consumer {consumer}")
 
     def step_down_meta(self) -> NatsServer:
         """Have the meta group elect another leader, and return that."""
@@ -98,14 +98,15 @@ class NatsCluster:
 
     def step_down_stream(self, stream: str) -> NatsServer:
         """Have a stream's replicas elect another leader, and return that."""
-        leader, subject = self._asset(f"STREAM.INFO.{stream}"), f"STREAM.LEADER.STEPDOWN.{stream}"
-        return self._step_down(leader, f"stream {stream}", NatsServer.connect_arguments, subject)
+        return self._step_down_asset("STREAM", stream)
 
     def step_down_consumer(self, stream: str, consumer: str) -> NatsServer:
         """Have a consumer's replicas elect another leader, and return that."""
-        leader = self._asset(f"CONSUMER.INFO.{stream}.{consumer}")
-        subject = f"CONSUMER.LEADER.STEPDOWN.{stream}.{consumer}"
-        return self._step_down(leader, f"consumer {consumer}", NatsServer.connect_arguments, subject)
+        return self._step_down_asset("CONSUMER", f"{stream}.{consumer}")
+
+    def _step_down_asset(self, kind: str, name: str) -> NatsServer:
+        subject = f"{kind}.LEADER.STEPDOWN.{name}"
+        return self._step_down(self._asset(kind, name), f"{kind} {name}", NatsServer.connect_arguments, subject)
 
     def _step_down(self, leader: LeaderName, of: str, login: Login, subject: str) -> NatsServer:
         """Ask who leads to step down until another does: a request may be lost, and the same be elected again."""
@@ -130,13 +131,13 @@ class NatsCluster:
         node = self._answering_node()
         return _meta_group(node).get("leader") or None if node else None
 
-    def _asset(self, subject: str) -> LeaderName:
+    def _asset(self, kind: str, name: str) -> LeaderName:
         def ask() -> str | None:
             node = self._answering_node()
             if node is None:
                 return None
             with contextlib.suppress(*UNANSWERED, RefusedError):  # no one answers while there is no leader
-                info = request(node.connect_arguments(), f"$JS.API.{subject}", seconds=LOOK_SECONDS)
+                info = request(node.connect_arguments(), f"$JS.API.{kind}.INFO.{name}", seconds=LOOK_SECONDS)
                 leader: str | None = info["cluster"].get("leader")
                 return leader
             return None

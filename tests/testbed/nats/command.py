@@ -9,7 +9,6 @@ from tests.testbed.by_hand import opened_run, wait_until_interrupted
 from tests.testbed.nats.authentication import METHODS, Login
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.encryption import tls as new_tls
-from tests.testbed.nats.leaf import HubAndLeaf
 from tests.testbed.nats.server import NatsServer, Options
 from tests.testbed.programs import DidNotStartError
 
@@ -18,7 +17,6 @@ MOST_NODES = 9
 
 @click.command()
 @click.option("--cluster", "size", type=click.IntRange(2, MOST_NODES), metavar="N", help="A cluster of so many nodes.")
-@click.option("--leaf", is_flag=True, help="A hub, and a leaf node with a JetStream domain of its own behind it.")
 @click.option("--port", type=click.IntRange(1, 65535), help="For a single server. [default: a free one]")
 @click.option("--version", help="Such as 2.11.17, built from its Go module. [default: the one from PyPI]")
 @click.option("--tls", is_flag=True, help="Encrypt, with certificates of a new authority.")
@@ -26,13 +24,9 @@ MOST_NODES = 9
     "--auth", type=click.Choice(list(METHODS)), default="anonymous", show_default=True, help="How clients log in."
 )
 @click.option("--ack-v2", is_flag=True, help="Acknowledgement subjects of 11 tokens (js_ack_fc_v2, from 2.14 on).")
-def nats(
-    *, size: int | None, leaf: bool, port: int | None, version: str | None, tls: bool, auth: str, ack_v2: bool
-) -> None:
+def nats(*, size: int | None, port: int | None, version: str | None, tls: bool, auth: str, ack_v2: bool) -> None:
     """Start NATS servers with JetStream, say how to reach them, and end them on Ctrl-C."""
-    if leaf and (size or auth != "anonymous"):
-        raise click.UsageError("--leaf cannot be combined with --cluster, or with --auth.")
-    if port and (leaf or size):
+    if port and size:
         raise click.UsageError("--port is for a single server.")
     with opened_run() as run:
         folder = run.new_folder("access")
@@ -43,20 +37,16 @@ def nats(
             encryption=new_tls(folder) if tls else None,
             js_ack_fc_v2=ack_v2,
         )
-        nodes = _start(options, size=size, leaf=leaf)
+        nodes = _start(options, size)
         click.echo("\n\n".join(_described(node) for node in nodes))
         _serve_until_interrupted(nodes)
 
 
-def _start(options: Options, *, size: int | None, leaf: bool) -> Sequence[NatsServer]:
+def _start(options: Options, size: int | None) -> Sequence[NatsServer]:
     if size:
         cluster = NatsCluster(size, options)
         cluster.start()
         return cluster.nodes
-    if leaf:
-        pair = HubAndLeaf(options)
-        pair.start()
-        return [pair.hub, pair.leaf]
     server = NatsServer(options)
     server.start()
     return [server]

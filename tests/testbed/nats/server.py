@@ -1,6 +1,7 @@
 """One nats-server with JetStream on loopback: started, reached, broken, restarted on its own store and port."""
 
 import contextlib
+import functools
 import json
 import socket
 import sys
@@ -11,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.testbed import binaries, ports, run
-from tests.testbed.nats import config
 from tests.testbed.nats.authentication import Access, anonymous
-from tests.testbed.nats.config import Fragment
+from tests.testbed.nats.config import Fragment, merged
 from tests.testbed.nats.encryption import Encryption
 from tests.testbed.programs import Program
 
@@ -63,7 +63,7 @@ class NatsServer:
 
     def _config(self, fragments: tuple[Fragment, ...]) -> str:
         options, encryption = self.options, self.options.encryption
-        basis = {
+        basis: dict[str, Any] = {
             "server_name": self.name,
             "listen": f"{ports.LOOPBACK}:{self.port}",
             "http": f"{ports.LOOPBACK}:{self.monitoring_port}",
@@ -72,7 +72,8 @@ class NatsServer:
             **({"feature_flags": {"js_ack_fc_v2": True}} if options.js_ack_fc_v2 else {}),
         }
         own = [self.access.server, encryption and encryption.server, options.extra]
-        return config.text([basis, *fragments, *(fragment for fragment in own if fragment)])
+        document = functools.reduce(merged, [*fragments, *(fragment for fragment in own if fragment)], basis)
+        return json.dumps(document, indent=2, ensure_ascii=False)  # the server reads JSON, but no \u escapes
 
     @property
     def url(self) -> str:

@@ -1,14 +1,10 @@
-"""The control plane of the tests: it authorises users, is shared, and runs the programs that the user provides."""
+"""The control plane of the tests: it authorises users, and runs the programs that the user provides."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.testbed import run
 from tests.testbed.kubernetes import assets
 from tests.testbed.kubernetes.access import Access, KubectlError, Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
@@ -26,26 +22,6 @@ def test_users_have_no_rights_at_first_and_service_accounts_are_who_their_pods_w
     pod = namespace.kubeconfig_for_service_account("default")
     user = control_plane.kubectl_as(pod, "auth", "whoami", "--output=jsonpath={.status.userInfo.username}")
     assert user == f"system:serviceaccount:{namespace.name}:default"
-
-
-PARALLEL_TEST = """
-import os, pathlib
-
-def test_says_where_its_control_plane_is(control_plane, worker_id):
-    pathlib.Path(os.environ["ANSWERS"], worker_id).write_text(control_plane.url)
-"""
-
-
-def test_parallel_test_processes_share_one(control_plane: Access, tmp_path: Path) -> None:
-    (tmp_path / "test_parallel.py").write_text(PARALLEL_TEST)
-    answers = tmp_path / "answers"
-    answers.mkdir()
-    pytest_command = [sys.executable, "-m", "pytest", "-p", "tests.testbed.plugin", "--numprocesses=2", "--dist=each"]
-    command = [*pytest_command, str(tmp_path)]
-    env = os.environ | {"ANSWERS": str(answers)}
-    session = subprocess.run(command, cwd=run.ROOT, env=env, capture_output=True, text=True, check=False)
-    assert session.returncode == 0, session.stdout + session.stderr
-    assert [answer.read_text() for answer in answers.iterdir()] == [control_plane.url] * 2
 
 
 def test_programs_that_the_user_provides_are_used_and_a_missing_one_is_named(
