@@ -1,6 +1,7 @@
 """An API server and the models judge the same manifests."""
 
 import contextlib
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,7 +25,7 @@ class Judge:
 
     def kept(self, kind: Kind, spec: Json, name: str = "one") -> Json:
         """Return the spec that would be kept if the object were created."""
-        return spec_of(self._client.create(manifest(kind, spec, name), dry_run=True))
+        return dict(self._client.create(manifest(kind, spec, name), dry_run=True)["spec"])
 
     def create(self, kind: Kind, spec: Json, name: str = "one") -> None:
         self._client.create(manifest(kind, spec, name))
@@ -36,7 +37,8 @@ class Judge:
         existing = self._client.get(f"{kind.resource}/{name}")
         changed = {**existing, "metadata": {**existing["metadata"], "annotations": annotations or {}}, "spec": spec}
         path = f"/apis/{GROUP}/{VERSION}/namespaces/{self._client.namespace}/{kind.plural}/{name}"
-        return spec_of(self._client.request("PUT", path, changed, query={"fieldValidation": "Strict", "dryRun": "All"}))
+        query = {"fieldValidation": "Strict", "dryRun": "All"}
+        return dict(self._client.request("PUT", path, changed, query=query)["spec"])
 
     def accepts(self, kind: Kind, spec: Json) -> None:
         """Assert that the API server and the model accept a spec, and agree about the defaults."""
@@ -64,15 +66,11 @@ def manifest(kind: Kind, spec: Json, name: str = "one") -> Json:
     return {"apiVersion": API_VERSION, "kind": kind.name, "metadata": {"name": name}, "spec": spec}
 
 
-def spec_of(kept: Json) -> Json:
-    spec: Json = kept["spec"]
-    return spec
-
-
-def sentences(kind: Kind) -> set[str]:
+@functools.cache
+def sentences(kind: Kind) -> frozenset[str]:
     """Return what the rules of the kind's spec say, wherever they stand."""
     schema = definition(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    return set(_messages(schema["properties"]["spec"]))
+    return frozenset(_messages(schema["properties"]["spec"]))
 
 
 def sentence_that_begins(kind: Kind, beginning: str) -> str:

@@ -103,7 +103,7 @@ def test_client_library_accepts_what_the_rules_accept(subtests: pytest.Subtests)
     for rows, table in ((stream_rows, STREAM), (consumer_rows, CONSUMER)):
         for rule, (fields, _) in rows.RULES.items():
             with subtests.test(rule):
-                spec = {name: value for name, value in {**rows.SMALLEST, **fields}.items() if value is not None}
+                spec = {**rows.SMALLEST, **fields}
                 if table is STREAM:
                     config = stream_config(StreamSpec.read(spec), "ORDERS")
                 else:
@@ -111,34 +111,26 @@ def test_client_library_accepts_what_the_rules_accept(subtests: pytest.Subtests)
                 assert [each for each in validate(table, config) if each.severity is Severity.ERROR] == []
 
 
-def test_name_defaults_to_that_of_the_object() -> None:
+def of_consumer(**fields: object) -> Json:
+    """Return the configuration of the Consumer etl with these fields."""
+    return consumer_config(ConsumerSpec.read({**consumer_rows.SMALLEST, **fields}), "etl")
+
+
+def test_configuration_has_what_the_spec_sets_and_our_defaults() -> None:
     assert stream_config(StreamSpec.read(stream_rows.SMALLEST), "orders") == {"name": "orders"}
+    etl = {"durable_name": "etl", "name": "etl", "ack_policy": "explicit"}
+    waiting, several = {**etl, "ack_wait": 30 * SECOND}, ["orders.new", "orders.old"]
+    assert of_consumer() == of_consumer(filterSubjects=[]) == waiting
+    assert of_consumer(filterSubjects=["orders.new"]) == {**waiting, "filter_subject": "orders.new"}, (
+        "seen by permissions"
+    )
+    assert of_consumer(filterSubjects=several) == {**waiting, "filter_subjects": several}
+    assert of_consumer(backoff=["1s", "1m"]) == {**etl, "backoff": [SECOND, 60 * SECOND]}, "instead of ackWait"
+    other = {"durable_name": "other", "name": "other", "ack_policy": "none"}
+    assert of_consumer(ackPolicy="None", name="other") == other
 
 
-def test_consumer_is_durable_and_acknowledged_by_default() -> None:
-    smallest = consumer_config(ConsumerSpec.read(consumer_rows.SMALLEST), "etl")
-    assert smallest == {"durable_name": "etl", "name": "etl", "ack_policy": "explicit", "ack_wait": 30 * SECOND}
-    none = ConsumerSpec.read({**consumer_rows.SMALLEST, "ackPolicy": "None", "name": "other"})
-    assert consumer_config(none, "etl") == {"durable_name": "other", "name": "other", "ack_policy": "none"}
-
-
-def test_single_filter_is_sent_where_permissions_can_see_it() -> None:
-    cases: list[tuple[list[str], Json]] = [
-        ([], {}),
-        (["orders.new"], {"filter_subject": "orders.new"}),
-        (["orders.new", "orders.old"], {"filter_subjects": ["orders.new", "orders.old"]}),
-    ]
-    for filters, sent in cases:
-        config = consumer_config(ConsumerSpec.read({**consumer_rows.SMALLEST, "filterSubjects": filters}), "etl")
-        assert {name: value for name, value in config.items() if name.startswith("filter")} == sent
-
-
-def test_default_ack_wait_gives_way_to_backoff() -> None:
-    spec = ConsumerSpec.read({**consumer_rows.SMALLEST, "backoff": ["1s", "1m"]})
-    assert "ack_wait" not in consumer_config(spec, "etl")
-
-
-def test_fields_that_a_server_adds_are_not_imported() -> None:
+def test_fields_that_a_server_adds_are_not_imported_and_choices_of_a_newer_server_are_in_our_spelling() -> None:
     answered = {
         "name": "ORDERS",
         "subjects": ["ORDERS"],
@@ -148,9 +140,6 @@ def test_fields_that_a_server_adds_are_not_imported() -> None:
         "metadata": {"_nats.ver": "2.15.1", "team": "checkout"},
     }
     assert stream_spec(answered) == {"name": "ORDERS", "metadata": {"team": "checkout"}}
-
-
-def test_choice_of_a_newer_server_is_imported_in_our_spelling() -> None:
     assert stream_spec({"name": "ORDERS", "retention": "until_midnight"})["retention"] == "UntilMidnight"
 
 
