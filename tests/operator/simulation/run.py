@@ -4,16 +4,19 @@ Knows what users, other people's tools and misfortune do. Does not know what mus
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import wraps
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from penstock_operator.plan.decision import Plan
 from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.reconcile import plan
 from penstock_operator.plan.surroundings import Place, Surroundings
 from penstock_operator.resources.management import ABANDON_ANNOTATION, PAUSE_ANNOTATION, PAUSED, RECREATE_ANNOTATION
-from tests.operator.simulation.checks import Checks, Violation, must
+from tests.jetstream.simulation import outcome as simulated
+from tests.operator.simulation.checks import Checks, must
 from tests.operator.simulation.home import Home
 from tests.operator.simulation.operator import Operator, Step
 from tests.operator.simulation.server import ACCOUNTS, Server, kind_of
@@ -31,18 +34,18 @@ CONSUMERS = ("etl", "audit")
 PAUSES = (None, "2036-01-31T12:00:00Z", "2037-01-31T12:00:00Z")
 
 Key = tuple[str, str]
+T = TypeVar("T")
 Decide = Callable[[Declared, Surroundings], Plan]
 
 
-@dataclass
-class Outcome:
-    seed: int
-    violation: str = ""
-    lines: list[str] = field(default_factory=list)
+class Outcome(simulated.Outcome):
+    """What became of a run, which has steps and no seconds."""
 
+    @override
     def describe(self) -> str:
-        again = f"again: python -m tests.operator.simulation --seed {self.seed}"
-        return "\n".join([f"seed {self.seed}", *self.lines, self.violation or "all held", again])
+        again = f"again: python -m {self.module} --seed {self.seed}"
+        head = f"seed {self.seed}\n{self.options.describe()}"
+        return "\n".join([head, *self.lines, self.violation or "all held", again])
 
 
 class Run:
@@ -54,6 +57,9 @@ class Run:
         self.operator = Operator(self.home, self.server, self.checks, self.random, decide)
         self.passes: dict[Key, Step] = {}
         self.events: list[Callable[[], str]] = self._swarm()
+
+    def describe(self) -> str:
+        return "what happens: " + ", ".join(event.__name__.strip("_") for event in self.events)
 
     def live(self) -> None:
         for _ in range(EVENTS):
@@ -67,18 +73,24 @@ class Run:
 
     def _swarm(self) -> list[Callable[[], str]]:
         """Leave out some of what could happen: what always happens hides the rest."""
-        common = [self._create, self._edit, self._delete]
+        objects, places = lambda: sorted(self.home.objects), lambda: sorted(self.server.configs, key=str)
+        common = [self._create, self._to_one_of(objects, self._edit), self._to_one_of(objects, self._delete)]
         rare = [
-            self._kill,
-            self._tamper,
-            self._take_away,
-            self._make_foreign,
-            self._annotate,
-            self._manage,
-            self._move,
-            self._come_and_go,
+            *(self._kill, self._come_and_go, self._make_foreign),
+            *(self._to_one_of(objects, happen) for happen in (self._annotate, self._manage, self._move)),
+            *(self._to_one_of(places, happen) for happen in (self._tamper, self._take_away)),
         ]
         return common + self.random.sample(rare, self.random.randint(2, len(rare)))
+
+    def _to_one_of(self, things: Callable[[], list[T]], happen: Callable[[T], str]) -> Callable[[], str]:
+        """Have something happen to one of the things that there are then."""
+
+        @wraps(happen)
+        def to_one() -> str:
+            found = things()
+            return happen(self.random.choice(found)) if found else f"there is nothing to {happen.__name__.strip('_')}"
+
+        return to_one
 
     # what the operator does
 
@@ -141,31 +153,20 @@ class Run:
             "immutableChange": choose(("Reject", "Recreate")),
         }
 
-    def _some(self) -> Key | None:
-        return self.random.choice(sorted(self.home.objects)) if self.home.objects else None
-
-    def _edit(self) -> str:
-        key = self._some()
-        if key is None:
-            return "there is nothing to edit"
+    def _edit(self, key: Key) -> str:
         changes = self._stream() if key[0] == "Stream" else self._consumer()
         fixed = ("connectionRef", "name", "streamRef")
         picked = self.random.choice([name for name in changes if name not in fixed])
         self.home.edit(key, lambda spec: spec.update({picked: changes[picked]}))
         return f"{key} is edited: {picked} {changes[picked]}"
 
-    def _manage(self) -> str:
-        key, management = self._some(), self._management()
-        if key is None:
-            return "there is nothing to manage"
+    def _manage(self, key: Key) -> str:
+        management = self._management()
         self.home.edit(key, lambda spec: spec.update(management=management))
         return f"{key} is managed otherwise: {management}"
 
-    def _move(self) -> str:
+    def _move(self, key: Key) -> str:
         """Have an object declare another place: a Stream over another Connection, a Consumer of another Stream."""
-        key = self._some()
-        if key is None:
-            return "there is nothing to move"
         name, other = (
             ("connectionRef", self.random.choice(CONNECTIONS))
             if key[0] == "Stream"
@@ -174,10 +175,7 @@ class Run:
         self.home.edit(key, lambda spec: spec.update({name: {"name": other}}))
         return f"{key} is moved: {name} {other}"
 
-    def _annotate(self) -> str:
-        key = self._some()
-        if key is None:
-            return "there is nothing to annotate"
+    def _annotate(self, key: Key) -> str:
         generation = str(self.home.objects[key]["metadata"]["generation"])
         name, text = self.random.choice(
             [(PAUSE_ANNOTATION, PAUSED), (ABANDON_ANNOTATION, "true"), (RECREATE_ANNOTATION, generation)]
@@ -186,33 +184,22 @@ class Run:
         self.home.annotate(key, name, told)
         return f"{key} is annotated: {name} {told}"
 
-    def _delete(self) -> str:
-        key = self._some()
-        if key is None or self.random.random() < 0.4:
+    def _delete(self, key: Key) -> str:
+        if self.random.random() < 0.4:
             return "nothing is deleted"
         self.home.delete(key)
         return f"{key} is deleted"
 
     # what others do on the server, and what befalls it
 
-    def _place(self) -> Place | None:
-        places = sorted(self.server.configs, key=str)
-        return self.random.choice(places) if places else None
-
-    def _tamper(self) -> str:
-        place = self._place()
-        if place is None:
-            return "there is nothing to tamper with"
+    def _tamper(self, place: Place) -> str:
         config = self.server.configs[place]
         config["description"] = self.random.choice(("one", "two", "three"))
         if kind_of(place) == "Consumer":
             config["pause_until"] = self.random.choice(PAUSES)
         return f"{place} is tampered with: {config}"
 
-    def _take_away(self) -> str:
-        place = self._place()
-        if place is None:
-            return "there is nothing to take away"
+    def _take_away(self, place: Place) -> str:
         self.server.remove(place)
         return f"{place} is taken away"
 
@@ -258,12 +245,13 @@ class Run:
         must(self._round() == 0, "An operator that starts anew writes though nothing has changed.")
 
 
-def run(seed: int, decide: Decide = plan) -> Outcome:
+def run(seed: int, decide: Decide = plan, *, traced: bool = False) -> Outcome:
     """Run one seed; `decide` may be wrong, to see whether that is noticed."""
     this = Run(seed, decide)
-    outcome = Outcome(seed, lines=this.lines)
+    outcome = Outcome(seed, this, "tests.operator.simulation")
     try:
         this.live()
-    except (Violation, AssertionError) as violation:
+    except AssertionError as violation:
         outcome.violation = str(violation)
+    outcome.lines = this.lines if traced else []
     return outcome

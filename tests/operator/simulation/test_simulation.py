@@ -7,6 +7,7 @@ one place, no object is stuck, nothing was written for nothing, and Ready=True i
 
 import pytest
 
+from tests.jetstream.simulation.outcome import check_seeds
 from tests.operator.simulation.run import run
 
 SEEDS = 200
@@ -15,11 +16,8 @@ SEEDS_PER_TEST = 25
 
 @pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_PER_TEST))
 def test_whatever_happens_what_must_hold_does(first: int) -> None:
-    for seed in range(first, first + SEEDS_PER_TEST):
-        outcome = run(seed)
-        if outcome.violation:
-            pytest.fail(outcome.describe(), pytrace=False)
+    check_seeds(run, first, SEEDS_PER_TEST)
 
 
 def test_a_seed_is_the_same_run_every_time() -> None:
-    assert run(7).lines == run(7).lines
+    assert run(7, traced=True).lines == run(7, traced=True).lines
