@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -75,104 +75,76 @@ A, B = pod("a"), pod("b")
 CUSTOM = group(scaling={"mode": "External"}, replicas=2)
 SUSPENDED = group(suspend=True)
 NO_IMAGE, TOO_LARGE = ailing("b", "image-is-not-there"), ailing("b", "too-large-for-any-node")
-QUOTA = real_deployment("quota-is-used-up")
+QUOTA_NONE = situation(deployment=real_deployment("quota-is-used-up"), revision=NEW)
+QUOTA_A = replace(QUOTA_NONE, pods=[A])
 OLD_A = pod("a", revision=OLD)
 CODE_GONE = Waiting(Reason.CODE_NOT_FOUND, "There is no ConfigMap.")
 
 
-class Case(NamedTuple):
-    of: Situation
-    status: str
-    reason: Reason
-    sentence: str
-
-
-CASES = [
-    Case(situation([A, B], {"a": says(), "b": says()}), "True", Reason.WORKING, "2 workers can work."),
-    Case(situation([A, B]), "True", Reason.WORKING, "2 workers can work."),
-    Case(situation([A, pending("b")]), "True", Reason.WORKING, "1 of 2 workers can work."),
-    Case(situation([pending("a"), pending("b")]), "False", Reason.STARTING, "2 workers start."),
-    Case(situation([pending("a")]), "False", Reason.STARTING, "1 worker starts."),
-    Case(situation(), "False", Reason.STARTING, "being made"),
-    Case(situation(decision=NONE, desired=0), "True", Reason.SCALED_TO_ZERO, "nothing to do"),
-    Case(situation(decision=UNKNOWN, desired=0, pending=None), "False", Reason.UNREACHABLE, "Nobody can say"),
-    Case(
-        situation(of=group(scaling={"mode": "External"}, replicas=0), decision=None, desired=0),
-        "True",
-        Reason.SCALED_TO_ZERO,
-        "spec.replicas is 0.",
-    ),
-    Case(situation(of=SUSPENDED, desired=0), "False", Reason.SUSPENDED, "nothing is pulled."),
-    Case(situation([A], of=SUSPENDED, desired=0), "False", Reason.SUSPENDED, "1 worker finishes what it holds."),
-    Case(situation(obstacle=CODE_GONE), "False", Reason.CODE_NOT_FOUND, "There is no ConfigMap."),
-    Case(situation(obstacle=Waiting(Reason.PAUSED, "Paused.")), "Unknown", Reason.PAUSED, "Paused."),
-    Case(situation(of=replace(group(), spec=None, fault="It is wrong.")), "False", Reason.INVALID, "It is wrong."),
-    Case(situation([NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED, "A node cannot get the image"),
-    Case(
-        situation([ailing("a", "image-is-not-there"), NO_IMAGE, pending("c")]),
-        "False",
-        Reason.IMAGE_NOT_PULLED,
-        "2 of 3 workers: A node cannot get the image",
-    ),
-    Case(
-        situation([A, TOO_LARGE]),
-        "True",
-        Reason.WORKING,
-        "1 of 2 workers can work. 1 cannot (Unschedulable): No node takes it",
-    ),
-    Case(
-        situation([ailing("a", "driver-out-of-memory"), TOO_LARGE]),
-        "False",
-        Reason.CRASHING,
-        "1 of 2 workers: The driver needs more memory",
-    ),
-    Case(situation([ailing("a", "code-failed"), B]), "False", Reason.CODE_FAILED, "`amout`"),
-    Case(
-        situation(deployment=QUOTA, revision=NEW),
-        "False",
-        Reason.PODS_REFUSED,
-        "The API server makes no more pods: exceeded quota",
-    ),
-    Case(
-        situation([A], deployment=QUOTA, revision=NEW),
-        "True",
-        Reason.WORKING,
-        "2 cannot (PodsRefused): The API server makes no more pods",
-    ),
-    Case(
-        situation([pod("a", is_ready=False)], {"a": SPARK}),
-        "False",
-        Reason.SPARK_FAILED,
-        "Connection refused: spark.spark:7077.",
-    ),
-    Case(situation([A], {"a": BROKEN}), "False", Reason.CIRCUIT_OPEN, "The last one: no lake."),
-    Case(
-        situation([OLD_A, B]),
-        "True",
-        Reason.ROLLING_OUT,
-        "1 worker can work. 1 worker of a revision before is still there.",
-    ),
-    Case(
-        situation([OLD_A, pending("b")]),
-        "False",
-        Reason.ROLLING_OUT,
-        "Workers of the new revision start. 1 worker is of one before.",
-    ),
-    Case(situation([OLD_A, NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED, "1 worker of a revision before can work."),
-    Case(
-        situation([A, pod("b", deleting=True), pod("c", phase="Failed")]), "True", Reason.WORKING, "1 worker can work."
-    ),
-]
+WORKING, STARTING, SCALED_TO_ZERO = Reason.WORKING, Reason.STARTING, Reason.SCALED_TO_ZERO
+BOTH_ANSWER = {"a": says(), "b": says()}
+EXTERNAL_ZERO = situation(of=group(scaling={"mode": "External"}, replicas=0), decision=None, desired=0)
+NO_BACKLOG_KNOWN = situation(decision=UNKNOWN, desired=0, pending=None)
+INVALID = situation(of=replace(group(), spec=None, fault="It is wrong."))
+TWO_WITHOUT_IMAGE = situation([ailing("a", "image-is-not-there"), NO_IMAGE, pending("c")])
+TWO_PROBLEMS = situation([ailing("a", "driver-out-of-memory"), TOO_LARGE])
+ONE_THERE = situation([A, pod("b", deleting=True), pod("c", phase="Failed")])
+NO_TEMPLATE = situation([A], obstacle=Waiting(Reason.TEMPLATE_REFUSED, "Too much."))
+READY_OF: dict[tuple[str, Reason], list[tuple[Situation, str]]] = {
+    ("True", WORKING): [
+        (situation([A, B], BOTH_ANSWER), "2 workers can work."),
+        (situation([A, B]), "2 workers can work."),
+        (situation([A, pending("b")]), "1 of 2 workers can work."),
+        (ONE_THERE, "1 worker can work."),
+        (situation([A, TOO_LARGE]), "1 of 2 workers can work. 1 cannot (Unschedulable): No node takes it"),
+        (QUOTA_A, "2 cannot (PodsRefused): The API server makes no more pods"),
+    ],
+    ("True", Reason.ROLLING_OUT): [
+        (situation([OLD_A, B]), "1 worker can work. 1 worker of a revision before is still there.")
+    ],
+    ("True", SCALED_TO_ZERO): [
+        (situation(decision=NONE, desired=0), "nothing to do"),
+        (EXTERNAL_ZERO, "spec.replicas is 0."),
+    ],
+    ("False", STARTING): [
+        (situation([pending("a"), pending("b")]), "2 workers start."),
+        (situation([pending("a")]), "1 worker starts."),
+        (situation(), "being made"),
+    ],
+    ("False", Reason.ROLLING_OUT): [
+        (situation([OLD_A, pending("b")]), "Workers of the new revision start. 1 worker is of one before.")
+    ],
+    ("False", Reason.UNREACHABLE): [(NO_BACKLOG_KNOWN, "Nobody can say")],
+    ("False", Reason.SUSPENDED): [
+        (situation(of=SUSPENDED, desired=0), "nothing is pulled."),
+        (situation([A], of=SUSPENDED, desired=0), "1 worker finishes what it holds."),
+    ],
+    ("False", Reason.CODE_NOT_FOUND): [(situation(obstacle=CODE_GONE), "There is no ConfigMap.")],
+    ("Unknown", Reason.PAUSED): [(situation(obstacle=Waiting(Reason.PAUSED, "Paused.")), "Paused.")],
+    ("False", Reason.INVALID): [(INVALID, "It is wrong.")],
+    ("False", Reason.IMAGE_NOT_PULLED): [
+        (situation([NO_IMAGE]), "A node cannot get the image"),
+        (TWO_WITHOUT_IMAGE, "2 of 3 workers: A node cannot get the image"),
+        (situation([OLD_A, NO_IMAGE]), "1 worker of a revision before can work."),
+    ],
+    ("False", Reason.CRASHING): [(TWO_PROBLEMS, "1 of 2 workers: The driver needs more memory")],
+    ("False", Reason.CODE_FAILED): [(situation([ailing("a", "code-failed"), B]), "`amout`")],
+    ("False", Reason.PODS_REFUSED): [(QUOTA_NONE, "The API server makes no more pods: exceeded quota")],
+    ("False", Reason.SPARK_FAILED): [
+        (situation([pod("a", is_ready=False)], {"a": SPARK}), "Connection refused: spark.spark:7077.")
+    ],
+    ("False", Reason.CIRCUIT_OPEN): [(situation([A], {"a": BROKEN}), "The last one: no lake.")],
+}
 OTHERS: list[tuple[ConditionType, Situation, str, Reason | None, str]] = [
-    (AVAILABLE, situation([A]), "True", Reason.WORKING, ""),
-    (AVAILABLE, situation([OLD_A, NO_IMAGE]), "True", Reason.WORKING, ""),
-    (AVAILABLE, situation([A], obstacle=Waiting(Reason.TEMPLATE_REFUSED, "Too much.")), "True", Reason.WORKING, ""),
-    (AVAILABLE, situation(decision=NONE, desired=0), "True", Reason.SCALED_TO_ZERO, ""),
+    (AVAILABLE, situation([A]), "True", WORKING, ""),
+    (AVAILABLE, situation([OLD_A, NO_IMAGE]), "True", WORKING, ""),
+    (AVAILABLE, NO_TEMPLATE, "True", WORKING, ""),
+    (AVAILABLE, situation(decision=NONE, desired=0), "True", SCALED_TO_ZERO, ""),
     (AVAILABLE, situation([NO_IMAGE]), "False", Reason.IMAGE_NOT_PULLED, ""),
     (AVAILABLE, situation(of=SUSPENDED, desired=0), "False", Reason.SUSPENDED, ""),
     (SCALING, situation([A]), "True", Reason.BACKLOG, ""),
     (SCALING, situation(decision=UNKNOWN), "False", Reason.BACKLOG_UNKNOWN, ""),
-    (SCALING, situation(decision=None, desired=None), "Unknown", Reason.STARTING, ""),
+    (SCALING, situation(decision=None, desired=None), "Unknown", STARTING, ""),
     (SCALING, situation(of=CUSTOM, decision=None), "False", Reason.EXTERNAL, ""),
     (SCALING, situation(of=SUSPENDED), "False", Reason.SUSPENDED, ""),
     (CIRCUIT, situation([A, B], {"a": BROKEN, "b": says()}), "True", None, "1 of 2 workers: Batches failed"),
@@ -183,7 +155,8 @@ OTHERS: list[tuple[ConditionType, Situation, str, Reason | None, str]] = [
 
 
 def test_each_condition_follows_the_situation(subtests: pytest.Subtests) -> None:
-    for number, (kind, of, status, reason, sentence) in enumerate([(READY, *case) for case in CASES] + OTHERS):
+    cases = [(READY, of, *expected, sentence) for expected, rows in READY_OF.items() for of, sentence in rows]
+    for number, (kind, of, status, reason, sentence) in enumerate([*cases, *OTHERS]):
         with subtests.test(f"{number} {kind} {status} {reason}: {sentence}"):
             found = said(standing(of), kind)
             assert found[0] == status
@@ -245,7 +218,7 @@ def test_counters_stay_behind_an_obstacle_and_until_a_new_leader_has_looked() ->
 
 
 def test_events_report_changes_and_nothing_else() -> None:
-    first = standing(situation([A, B], {"a": says(), "b": says()}))
+    first = standing(situation([A, B], BOTH_ANSWER))
     assert [(note.reason, note.is_warning) for note in first.notes] == [(Reason.WORKING, False)]
     before = told_before(group(), first)
     assert not standing(situation([A, B], {"a": says(held=9), "b": says()}, of=before)).notes
