@@ -11,25 +11,19 @@ BROKEN = {"ready": False, "sentence": "Batches failed.", "holds": ["circuit"]}
 FAILING = {"ready": True, "holds": [], "fault": "Retry: the database is not there."}
 
 
-def test_time_without_settled_messages_counts_until_some_are_settled() -> None:
+def test_time_without_settled_messages_counts_but_not_while_a_batch_runs_and_an_idle_group_starts_over() -> None:
     standstill = Standstill()
-    for _ in range(4):
-        standstill.tick(0.5, settled=0, is_running=False, is_done=False)
-    assert standstill.seconds == 2
-    standstill.tick(0.5, settled=10, is_running=False, is_done=False)
-    assert standstill.seconds == 0
-    standstill.tick(0.5, settled=10, is_running=False, is_done=False)
-    assert standstill.seconds == 0.5
-
-
-def test_time_while_a_batch_runs_does_not_count_and_an_idle_group_starts_over() -> None:
-    standstill = Standstill()
-    standstill.tick(3, settled=0, is_running=False, is_done=False)
-    standstill.tick(600, settled=0, is_running=True, is_done=False)
-    standstill.tick(1, settled=0, is_running=False, is_done=False)
-    assert standstill.seconds == 4
-    standstill.tick(3, settled=0, is_running=False, is_done=True)
-    assert standstill.seconds == 0
+    for seconds, settled, is_running, is_done, counted in (
+        (2, 0, False, False, 2),
+        (1, 0, False, False, 3),
+        (600, 0, True, False, 3),
+        (1, 0, False, False, 4),
+        (1, 10, False, False, 0),
+        (1, 10, False, False, 1),
+        (3, 10, False, True, 0),
+    ):
+        standstill.tick(seconds, settled=settled, is_running=is_running, is_done=is_done)
+        assert standstill.seconds == counted
 
 
 def test_pause_is_reported_with_the_way_to_end_it() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,35 +10,67 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock_operator.local.manifests import ManifestError, read_manifests
+from penstock_operator.local.manifests import ManifestError, Manifests, read_manifests
 from penstock_operator.plan.declared import Identity
 from penstock_operator.resources import StreamSpec
-from tests.operator.local.manifests import CONNECTION, NOW, STREAM, faults, read
 
 NATS = Identity("Connection", "shop", "nats")
 ORDERS = Identity("Stream", "shop", "orders")
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+CONNECTION = """
+apiVersion: penstock.dev/v1alpha1
+kind: Connection
+metadata: {name: nats}
+spec:
+  servers: ["nats://127.0.0.1:4222"]
+"""
+STREAM = """
+apiVersion: penstock.dev/v1alpha1
+kind: Stream
+metadata: {name: orders}
+spec:
+  connectionRef: {name: nats}
+  subjects: ["orders.>"]
+"""
 
 
-def test_files_of_a_folder_have_any_number_of_documents_in_any_order(tmp_path: Path) -> None:
+def read(folder: Path, **files: str) -> Manifests:
+    """Write files, and read the folder."""
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text.lstrip("\n"))
+    return read_manifests([str(folder)], "shop", NOW)
+
+
+def faults(folder: Path, **files: str) -> list[str]:
+    """Read what is wrong; the folder's name is left out."""
+    try:
+        read(folder, **files)
+    except ManifestError as refusal:
+        return [fault.removeprefix(f"{folder}/") for fault in refusal.faults]
+    return []
+
+
+def test_files_of_a_folder_have_any_number_of_documents_in_any_order_and_lists_of_them(tmp_path: Path) -> None:
     found = read(tmp_path, a=f"{STREAM}---\n---\n", b=CONNECTION)
     assert set(found.declared) == {NATS, ORDERS}
     assert isinstance(found.declared[ORDERS].spec, StreamSpec)
     assert found.places[NATS] == f"{tmp_path}/b.yaml:1"
+    (tmp_path / "b.yaml").unlink()
+    items = "".join(f"- {document.strip().replace(chr(10), chr(10) + '  ')}\n" for document in (STREAM, CONNECTION))
+    found = read(tmp_path, a=f"apiVersion: v1\nkind: List\nitems:\n{items}")
+    assert set(found.declared) == {NATS, ORDERS}
 
 
 def test_only_yaml_and_json_files_are_read_and_subfolders_if_asked_for(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no manifest: [")
     (tmp_path / "list.json").write_text('{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}')
-    found = read(tmp_path, a=STREAM, deeper__b=CONNECTION)
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "b.yaml").write_text(CONNECTION)
+    found = read(tmp_path, a=STREAM)
     assert set(found.declared) == {ORDERS}
     assert set(found.namespaces) == {"n"}
     assert set(read_manifests([str(tmp_path)], "shop", NOW, recursive=True).declared) == {NATS, ORDERS}
-
-
-def test_list_declares_its_items(tmp_path: Path) -> None:
-    items = "".join(f"- {document.strip().replace(chr(10), chr(10) + '  ')}\n" for document in (STREAM, CONNECTION))
-    found = read(tmp_path, a=f"apiVersion: v1\nkind: List\nitems:\n{items}")
-    assert set(found.declared) == {NATS, ORDERS}
 
 
 def test_namespace_of_an_object_is_kept_with_the_labels_of_that_namespace(tmp_path: Path) -> None:
@@ -124,9 +157,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
     max_leaves=5,
 )
-AS_EVERYWHERE = settings(
-    deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 FIELDS = (
     ("apiVersion",),
     ("kind",),
@@ -137,7 +168,7 @@ FIELDS = (
 )
 
 
-@AS_EVERYWHERE
+@IN_ONE_FOLDER
 @given(st.sampled_from([STREAM, CONNECTION]), st.sampled_from(FIELDS), JSON)
 def test_any_value_of_any_field_is_valid_or_refused_with_a_sentence(
     tmp_path: Path, manifest: str, field: tuple[str, ...], value: object
@@ -148,7 +179,7 @@ def test_any_value_of_any_field_is_valid_or_refused_with_a_sentence(
     assert all(is_sentence(fault) for fault in faults(tmp_path, a=yaml.safe_dump(content)))
 
 
-@AS_EVERYWHERE
+@IN_ONE_FOLDER
 @given(st.integers(min_value=0, max_value=200), st.text(max_size=3))
 def test_damaged_manifest_is_valid_or_refused_with_a_sentence(tmp_path: Path, cut: int, damage: str) -> None:
     for text in (STREAM[:cut] + damage, STREAM[:cut] + damage + STREAM[cut:]):

@@ -31,21 +31,15 @@ with StateFolder(Path(sys.argv[1])).taken():
 """
 
 
-def test_folder_has_one_owner(tmp_path: Path) -> None:
+def test_folder_has_one_owner_and_a_record_while_it_runs(tmp_path: Path) -> None:
     state = StateFolder(tmp_path / "state")
-    with state.taken(), pytest.raises(StateError, match="Another `penstock up` has the state folder"):  # noqa: SIM117
-        with state.taken():
-            pass
-    with state.taken():
-        assert state.is_taken()
-    assert not state.is_taken()
-
-
-def test_record_is_there_while_its_owner_runs(tmp_path: Path) -> None:
-    state = StateFolder(tmp_path)
     with state.taken():
         state.write(HOME)
         assert state.read() == HOME
+        with pytest.raises(StateError, match="Another `penstock up` has the state folder"), state.taken():
+            pass
+        assert state.is_taken()
+    assert not state.is_taken()
     assert state.read() is None
 
 
