@@ -1,6 +1,7 @@
 """The docs name all that a plan can report, and all that users can choose.
 
-docs/troubleshooting.md has an entry for each reason, and for nothing else; docs/management.md has the rest.
+docs/troubleshooting.md has an entry for each reason, and for nothing else; docs/scaling.md has the settings of scaling;
+docs/management.md has the rest.
 """
 
 import re
@@ -10,6 +11,7 @@ from penstock_operator.plan.decision import ConditionType
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.scaling import Why
 from penstock_operator.resources import management
+from penstock_operator.resources.queue_group_scaling import Scaling, Stabilization
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "management.md").read_text()
@@ -37,3 +39,12 @@ def test_each_reason_has_one_complete_entry_and_nothing_else_has_one() -> None:
         cells = [cell.strip() for cell in told.split("|")]
         assert len(cells) == 3, name
         assert all(cells), name
+
+
+def test_each_setting_of_scaling_is_documented_with_its_default() -> None:
+    defaults = {field.alias or name: str(field.default) for name, field in Scaling.model_fields.items()}
+    del defaults["stabilization"]
+    inner = {f"stabilization.{name}": str(field.default) for name, field in Stabilization.model_fields.items()}
+    page = (DOCS / "scaling.md").read_text()
+    for name, default in {**defaults, **inner}.items():
+        assert f"| `{name}` | {default} |" in page

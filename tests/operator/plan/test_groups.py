@@ -1,13 +1,15 @@
-"""Where a queue group pulls from and sends dead letters to, and the settings of its workers."""
+"""Where a queue group pulls from and sends dead letters to, its workers' settings, and what a plan says of it."""
 
 import json
 from typing import Any
 
 import pytest
 
+from penstock_operator.plan.decision import Next
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.group_limits import group_limits
 from penstock_operator.plan.group_places import GroupPlace, group_place
+from penstock_operator.plan.queue_groups import plan_queue_group
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Waiting
 from penstock_operator.plan.worker_settings import WorkerPlace, secret_keys, worker_settings
@@ -21,11 +23,12 @@ NATS = Identity("Connection", "shop", "nats")
 STREAM = {"connectionRef": {"name": "nats"}, "name": "ORDERS", "subjects": ["orders.>"]}
 DEAD = {"connectionRef": {"name": "nats"}, "subjects": ["dead", "dead.*.>", "dead.orders.>"]}
 CONSUMER = {"streamRef": {"name": "orders"}, "name": "etl"}
+HANDLER = {"entrypoint": "etl:process", "configMapRef": {"name": "code"}}
+SPEC: dict[str, Any] = {"consumerRef": {"name": "orders-etl"}, "handler": HANDLER}
 
 
 def group(**spec: Any) -> QueueGroupSpec:  # noqa: ANN401 - JSON is anything
-    handler = {"entrypoint": "etl:process", "configMapRef": {"name": "code"}}
-    return QueueGroupSpec.read({"consumerRef": {"name": "orders-etl"}, "handler": handler, **spec})
+    return QueueGroupSpec.read({**SPEC, **spec})
 
 
 def world(consumer: dict[str, Any] | None = CONSUMER, **streams: dict[str, Any]) -> dict[Identity, Declared]:
@@ -155,3 +158,18 @@ def test_limits_come_from_the_group_and_its_consumer_or_from_fixed_replicas() ->
     assert (limits.target_drain, limits.idle, limits.max_ack_pending) == (60.0, 10.0, 1000)
     limits = group_limits(group(scaling={"mode": "External"}, replicas=4), consumer)
     assert (limits.min_workers, limits.max_workers) == (4, 4)
+
+
+def test_plan_of_a_group_says_that_it_fits_or_what_is_missing_or_unsupported() -> None:
+    of, missing = declared("QueueGroup", "etl", SPEC), Waiting(Reason.CONSUMER_NOT_FOUND, "There is none.")
+    unsupported = declared("QueueGroup", "etl", {**SPEC, "ordering": {"mode": "Key"}})
+    for plan, status, reason, message in (
+        (plan_queue_group(of, place()), "True", Reason.FITS, ""),
+        (plan_queue_group(of, missing), "False", Reason.CONSUMER_NOT_FOUND, "There is none."),
+        (plan_queue_group(unsupported, place()), "False", Reason.INVALID, "not built yet"),
+    ):
+        [ready] = plan.verdicts
+        assert (ready.status, ready.reason, plan.action, plan.next) == (status, reason, None, Next.WHEN_IT_CHANGES)
+        assert message in ready.message
+    gone = plan_queue_group(declared("QueueGroup", "etl", SPEC, deleting=True), place())
+    assert (gone.verdicts, gone.action) == ((), None)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock_jetstream.config import Facts
 from penstock_operator.plan.decision import (
@@ -23,6 +25,7 @@ from penstock_operator.plan.decision import (
 from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.reconcile import plan, plan_after
+from penstock_operator.plan.retry import FIRST_SECONDS, LONGEST_SECONDS, delay_seconds
 from penstock_operator.plan.surroundings import Missing, Surroundings, Unknown, Waiting
 from penstock_operator.resources.management import ABANDON_ANNOTATION, PAUSE_ANNOTATION, PAUSED, RECREATE_ANNOTATION
 from tests.operator.plan.builders import OLDER, YOUNGER, consumer, declared, present, stream, wanted
@@ -296,6 +299,16 @@ def test_failed_action_is_retried_after_a_backoff() -> None:
     assert after.next is Next.AFTER_BACKOFF
     assert condition(after, ConditionType.READY).reason is Reason.REFUSED
     assert condition(after, ConditionType.SYNCED).status == "False"
+
+
+def test_delays_between_attempts_double_up_to_five_minutes() -> None:
+    assert [delay_seconds(failures, 0) for failures in range(1, 12)] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+
+
+@given(st.integers(0, 10**9), st.floats(0, 1))
+def test_jitter_spreads_delays_within_their_limits(failures: int, chance: float) -> None:
+    assert FIRST_SECONDS / 2 <= delay_seconds(failures, chance) <= LONGEST_SECONDS
+    assert delay_seconds(failures, 1) == delay_seconds(failures, 0) / 2
 
 
 def test_failure_says_whether_the_object_is_in_sync_and_the_server_reachable() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock_jetstream.errors import ErrorCode
@@ -83,33 +84,44 @@ async def test_refusals_of_a_server_are_counted_by_error_code(nats_server: NatsS
     assert samples(metrics, "penstock_nats_refusals_total") == [(refused, 1)]
 
 
-def test_objects_and_drift_are_counted_by_kind() -> None:
-    bad: Any = {"conditions": [{"type": "Ready", "status": "False"}, {"type": "Drifted", "status": "True"}]}
-    streams = [declared("Stream", "a", "True"), declared("Stream", "b", "True"), declared("Stream", "c", **bad)]
-    metrics = watching(AtWork(*streams, declared("Consumer", "d")))
-    assert samples(metrics, "penstock_objects") == [
+BAD: Any = {"conditions": [{"type": "Ready", "status": "False"}, {"type": "Drifted", "status": "True"}]}
+LAG = {"pending": 5, "ackPending": 2, "streamName": "ORDERS", "consumerName": "etl-1"}
+WORKERS = {"replicas": 2, "readyReplicas": 1, "desiredReplicas": 3, "busyReplicas": 0}
+OBJECTS = (
+    *(declared("Stream", "a", "True"), declared("Stream", "b", "True"), declared("Stream", "c", **BAD)),
+    *(declared("Consumer", "etl", "True", **LAG), declared("Consumer", "new")),
+    *(declared("QueueGroup", "etl", "True", **WORKERS), declared("QueueGroup", "new")),
+    *(declared("Connection", "good"), declared("Connection", "bad")),
+)
+ETL = {"namespace": "a", "name": "etl"}
+OF_CONSUMER = {**ETL, "stream": "ORDERS", "consumer": "etl-1"}
+OF_OBJECTS: dict[str, list[tuple[Labels, float]]] = {
+    "penstock_objects": [
+        ({"kind": "Connection", "ready": "Unknown"}, 2),
+        ({"kind": "Consumer", "ready": "True"}, 1),
         ({"kind": "Consumer", "ready": "Unknown"}, 1),
+        ({"kind": "QueueGroup", "ready": "True"}, 1),
+        ({"kind": "QueueGroup", "ready": "Unknown"}, 1),
         ({"kind": "Stream", "ready": "False"}, 1),
         ({"kind": "Stream", "ready": "True"}, 2),
-    ]
-    assert samples(metrics, "penstock_objects_drifted") == [({"kind": "Consumer"}, 0), ({"kind": "Stream"}, 1)]
+    ],
+    "penstock_objects_drifted": [({"kind": "Consumer"}, 0), ({"kind": "Stream"}, 1)],
+    "penstock_link_up": [({"namespace": "a", "name": "good"}, 1), ({"namespace": "a", "name": "bad"}, 0)],
+    "penstock_consumer_pending": [(OF_CONSUMER, 5)],
+    "penstock_consumer_ack_pending": [(OF_CONSUMER, 2)],
+    "penstock_queue_group_workers": [
+        ({**ETL, "state": state}, number)
+        for state, number in (("desired", 3), ("actual", 2), ("ready", 1), ("busy", 0))
+    ],
+    "penstock_queue_group_ready": [({**ETL, "reason": ""}, 1), ({**ETL, "name": "new", "reason": ""}, 0)],
+}
 
 
-def test_links_are_reported_by_connection() -> None:
-    connections = [declared("Connection", "good"), declared("Connection", "bad")]
-    metrics = watching(AtWork(*connections, links={"good": Connected("account"), "bad": Connecting()}))
-    assert samples(metrics, "penstock_link_up") == [
-        ({"namespace": "a", "name": "good"}, 1),
-        ({"namespace": "a", "name": "bad"}, 0),
-    ]
-
-
-def test_lag_is_reported_by_consumer_once_it_is_known() -> None:
-    known = declared("Consumer", "etl", "True", pending=5, ackPending=2, streamName="ORDERS", consumerName="etl-1")
-    metrics = watching(AtWork(known, declared("Consumer", "new")))
-    labels = {"namespace": "a", "name": "etl", "stream": "ORDERS", "consumer": "etl-1"}
-    assert samples(metrics, "penstock_consumer_pending") == [(labels, 5)]
-    assert samples(metrics, "penstock_consumer_ack_pending") == [(labels, 2)]
+def test_what_is_known_of_objects_is_reported_and_nothing_else(subtests: pytest.Subtests) -> None:
+    metrics = watching(AtWork(*OBJECTS, links={"good": Connected("account"), "bad": Connecting()}))
+    for name, expected in OF_OBJECTS.items():
+        with subtests.test(name):
+            assert samples(metrics, name) == expected
 
 
 def test_queue_is_reported_by_all_replicas_and_objects_only_by_the_leader() -> None:
@@ -123,14 +135,3 @@ def test_queue_is_reported_by_all_replicas_and_objects_only_by_the_leader() -> N
     assert samples(standby, "penstock_queue_depth")
     for name in ("penstock_objects", "penstock_objects_drifted", "penstock_link_up", "penstock_consumer_pending"):
         assert f"# TYPE {name} " not in standby.shown().decode()
-
-
-def test_workers_and_readiness_of_a_group_are_reported() -> None:
-    group = declared("QueueGroup", "etl", "True", replicas=2, readyReplicas=1, desiredReplicas=3, busyReplicas=0)
-    metrics = watching(AtWork(group))
-    told = {labels["state"]: value for labels, value in samples(metrics, "penstock_queue_group_workers")}
-    assert told == {"desired": 3, "actual": 2, "ready": 1, "busy": 0}
-    assert samples(metrics, "penstock_queue_group_ready") == [({"namespace": "a", "name": "etl", "reason": ""}, 1)]
-    unseen = watching(AtWork(declared("QueueGroup", "etl")))
-    assert samples(unseen, "penstock_queue_group_workers") == []
-    assert [value for _, value in samples(unseen, "penstock_queue_group_ready")] == [0]

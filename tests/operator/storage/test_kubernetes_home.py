@@ -15,9 +15,11 @@ from penstock_operator.constants import API_VERSION
 from penstock_operator.plan.decision import Note
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.reasons import Reason
+from penstock_operator.resources import KINDS
 from penstock_operator.storage.access import find_access
 from penstock_operator.storage.errors import HomeError, NoAnswerError, ObjectChangedError, RefusedError
 from penstock_operator.storage.kubernetes_home import KubernetesHome
+from penstock_operator.storage.pages import list_objects, list_uids
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.client import Client
 
@@ -120,16 +122,15 @@ async def test_a_repeated_event_is_shown_with_its_object_and_counted(
     assert counts(cluster)[("Normal", "Created")] == 3, "another process goes on counting"
 
 
-async def test_a_deleted_event_is_created_again(home: KubernetesHome, nats: Declared, cluster: Client) -> None:
+async def test_a_deleted_event_is_created_again_and_a_long_message_is_cut(
+    home: KubernetesHome, nats: Declared, cluster: Client
+) -> None:
     await home.tell(nats, CREATED)
     cluster.delete_all("events")
     await home.tell(nats, CREATED)
     assert counts(cluster) == {("Normal", "Created"): 1}
-
-
-async def test_a_long_message_of_an_event_is_cut(home: KubernetesHome, nats: Declared, cluster: Client) -> None:
     await home.tell(nats, Note(Reason.DRIFTED, "long " * 1000))
-    assert [len(event["message"]) for event in cluster.list("events")] == [1024]
+    assert max(len(event["message"]) for event in cluster.list("events")) == 1024
 
 
 async def test_secrets_and_labels_of_namespaces_are_read(home: KubernetesHome, cluster: Client) -> None:
@@ -141,6 +142,12 @@ async def test_secrets_and_labels_of_namespaces_are_read(home: KubernetesHome, c
     cluster.label(f"namespace/{name}", {"team": "sales"})
     assert (await home.namespace_labels(name))["team"] == "sales"
     assert await home.namespace_labels("no-such-namespace") == {}
+
+
+async def test_kinds_without_objects_list_as_nothing(client: ApiClient, penstock_namespace: Namespace) -> None:
+    for kind in KINDS:
+        assert await list_uids(client, kind, [penstock_namespace.name]) == frozenset()
+        assert [each async for each in list_objects(client, kind, [penstock_namespace.name])] == []
 
 
 async def test_a_forbidden_request_is_named(
