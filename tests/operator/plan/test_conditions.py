@@ -91,21 +91,16 @@ def test_each_condition_appears_once_with_the_generation_it_is_about(
     assert {condition["observedGeneration"] for condition in said["conditions"]} == {3} == {said["observedGeneration"]}
 
 
-def test_synced_generation_is_kept_while_the_server_is_away_and_never_set_by_observing() -> None:
+def test_synced_generation_and_live_facts_are_kept_while_the_server_is_away() -> None:
     object_ = written(stream(generation=2), status(stream(generation=2), HEALTHY, FACTS, NOON))
-    said = status(object_, AWAY, None, NOON + timedelta(minutes=1))
-    assert (said or {})["syncedGeneration"] == 2
-    observed = status(stream(), in_sync("It is as declared.", Reason.OBSERVED), {}, NOON)
-    assert observed
-    assert "syncedGeneration" not in observed
-
-
-def test_live_facts_stay_while_unknown_and_go_when_there_are_none() -> None:
-    object_ = written(stream(), status(stream(), HEALTHY, FACTS, NOON))
-    assert (status(object_, AWAY, None, NOON) or {})["messages"] == 5
+    said = status(object_, AWAY, None, NOON + timedelta(minutes=1)) or {}
+    assert (said["syncedGeneration"], said["messages"]) == (2, 5)
     gone = status(object_, AWAY, {}, NOON)
     assert gone
     assert "messages" not in gone
+    observed = status(stream(), in_sync("It is as declared.", Reason.OBSERVED), {}, NOON)
+    assert observed
+    assert "syncedGeneration" not in observed, "observing syncs nothing"
 
 
 def test_new_facts_alone_are_written_without_an_event_and_no_verdicts_write_nothing() -> None:

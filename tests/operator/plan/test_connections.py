@@ -25,24 +25,18 @@ NEEDING = {
 }
 
 
-def test_conditions_follow_the_link(subtests: pytest.Subtests) -> None:
+def test_conditions_follow_the_link_which_may_warn_or_stay_open_only_for_deletions(subtests: pytest.Subtests) -> None:
     for name, (state, ready, reachable, reason) in STATES.items():
         with subtests.test(name):
             decided = plan_connection(connection(), state)
             found = {verdict.type: (verdict.status, verdict.reason) for verdict in decided.verdicts}
             assert found == {ConditionType.READY: (ready, reason), ConditionType.REACHABLE: (reachable, reason)}
             assert decided.action is None
-
-
-def test_link_that_stays_open_only_for_deletions_is_reported() -> None:
     decided = plan_connection(connection(), replace(MISSING, still_in="a"))
     assert {verdict.status for verdict in decided.verdicts} == {"False"}
     assert decided.verdicts[0].message == (
         "It is missing. What is to be deleted on the server still is, over the link that is open."
     )
-
-
-def test_warning_of_the_link_leaves_the_connection_ready() -> None:
     decided = plan_connection(connection(), Connected("a", warnings=("It may not read advisories.",)))
     assert [verdict.status for verdict in decided.verdicts] == ["True", "True", "True"]
     assert decided.verdicts[-1].type is ConditionType.WARNING

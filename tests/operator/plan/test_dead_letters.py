@@ -40,25 +40,20 @@ def test_dead_letter_reads_as_the_worker_wrote_it() -> None:
         *("7", "etl", "shop/etl", "etl-0", "ORDERS.etl.1-9.0f"),
         *("KeyError", "'amount'", "etl.py:3", "2"),
     ]
+    assert not letter.has_raw_headers
+    assert read(raw=b"NATS/1.0\r\nno colon\r\n\r\n").has_raw_headers
     empty = dead_letter(1, STORED, Headers(b""))
     assert (empty.reason, empty.subject, empty.trace, dict(empty.headers)) == ("", "", [], {})
 
 
 def test_replay_has_only_the_messages_own_headers_and_those_with_a_meaning_for_the_server_stay_renamed() -> None:
+    """Also when it is dead-lettered again."""
     assert read({"trace-id": ["a", "b"]}).headers == {"trace-id": ["a", "b"]}
     own = {"Nats-Msg-Id": ["order-1"], "Nats-Expected-Last-Sequence": ["6"], "Nats-Rollup": ["all"]}
-    assert read(own).headers == {f"Penstock-Original-{name}": value for name, value in own.items()}
-
-
-def test_headers_stay_the_messages_own_when_it_is_dead_lettered_again() -> None:
-    first = read({"Nats-Msg-Id": ["order-1"], "trace-id": ["a"]})
+    first = read(own)
+    assert first.headers == {f"Penstock-Original-{name}": value for name, value in own.items()}
     again = read({**first.headers, "Nats-Msg-Id": [replay_id("dead", first)]})
     assert again.headers == first.headers
-
-
-def test_malformed_headers_are_recognised() -> None:
-    assert read(raw=b"NATS/1.0\r\nno colon\r\n\r\n").has_raw_headers
-    assert not read().has_raw_headers
 
 
 def test_replay_id_is_stable_and_differs_for_each_dead_letter() -> None:
@@ -68,7 +63,7 @@ def test_replay_id_is_stable_and_differs_for_each_dead_letter() -> None:
     assert len({replay_id("dead", one), replay_id("dead-too", one), replay_id("dead", later)}) == 3
 
 
-def test_conditions_select_dead_letters_by_their_facts() -> None:
+def test_conditions_select_dead_letters_by_their_facts_and_malformed_ones_are_refused() -> None:
     for text in (
         *("reason=no amount", "reason=*amount", "error=KeyError", "condition=CAST_*", "subject=orders.*"),
         *("worker=etl-0", "batch=ORDERS.*", "message='amount'", "place=etl.py:*"),
@@ -76,9 +71,6 @@ def test_conditions_select_dead_letters_by_their_facts() -> None:
         assert condition(text).holds(read()), text
     assert not condition("reason=amount").holds(read())
     assert not condition("error=keyerror").holds(read()), "case matters"
-
-
-def test_malformed_condition_is_refused() -> None:
     for text in ("reason", "colour=red", ""):
         with pytest.raises(ConditionError, match="FIELD=PATTERN"):
             condition(text)

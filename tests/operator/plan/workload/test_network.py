@@ -56,9 +56,7 @@ EGRESS: list[tuple[str, tuple[int, ...], list[Json]]] = [
 def test_egress_is_limited_to_what_workers_need_and_the_group_allows() -> None:
     rule = {"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": [{"port": 9000}]}
     for master, ports, more in EGRESS:
-        base = with_master(master)
-        spec = base.spec.model_dump(by_alias=True, mode="json", exclude_unset=True) if base.spec else {}
-        found = policy(declared("QueueGroup", "etl", {**spec, "network": {"egress": [rule]}}))
+        found = policy(with_master(master, network={"egress": [rule]}))
         assert found["policyTypes"] == ["Ingress", "Egress"]
         assert found["egress"] == [NAMES, to_ports(*ports), *more, rule]
 

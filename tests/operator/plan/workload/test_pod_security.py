@@ -223,29 +223,19 @@ CONTAINER = some.fixed_dictionaries(
         ),
     },
 )
-PATCH = some.builds(
-    lambda pod, first, second, volumes, host: {
-        "securityContext": {name: value for name, value in pod.items() if name in PODS},
-        "containers": [{"name": "driver", **first}],
-        "initContainers": [{"name": "engine", **second}],
-        "volumes": volumes,
-        **host,
+VOLUMES: list[Json] = [
+    {"name": "a", "hostPath": {"path": "/"}},
+    {"name": "b", "nfs": {"server": "a", "path": "/"}},
+    {"name": "c", "emptyDir": {}},
+]
+PATCH = some.fixed_dictionaries(
+    {
+        "securityContext": CONTEXT.map(lambda fields: {name: fields[name] for name in PODS if name in fields}),
+        "containers": CONTAINER.map(lambda fields: [{"name": "driver", **fields}]),
+        "initContainers": CONTAINER.map(lambda fields: [{"name": "engine", **fields}]),
+        "volumes": some.lists(some.sampled_from(VOLUMES), unique_by=lambda each: each["name"], max_size=2),
     },
-    CONTEXT,
-    CONTAINER,
-    CONTAINER,
-    some.lists(
-        some.sampled_from(
-            [
-                {"name": "a", "hostPath": {"path": "/"}},
-                {"name": "b", "nfs": {"server": "a", "path": "/"}},
-                {"name": "c", "emptyDir": {}},
-            ]
-        ),
-        unique_by=lambda each: each["name"],
-        max_size=2,
-    ),
-    some.fixed_dictionaries({}, optional={name: some.booleans() for name in ("hostPID", "hostIPC", "hostUsers")}),
+    optional={name: some.booleans() for name in ("hostPID", "hostIPC", "hostUsers")},
 )
 
 

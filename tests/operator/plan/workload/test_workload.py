@@ -7,7 +7,7 @@ import pytest
 
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Waiting
-from penstock_operator.plan.workload import Code, Equipment, code_print
+from penstock_operator.plan.workload import Code, Equipment, Workload, code_print
 from penstock_operator.plan.workload.naming import label_of
 from penstock_worker.policy.telling import read_settings
 from tests.operator.plan.workload.workloads import (
@@ -22,7 +22,6 @@ from tests.operator.plan.workload.workloads import (
     named,
     objects,
     pod_of,
-    refused,
     with_master,
 )
 
@@ -179,18 +178,12 @@ def test_workers_are_replaced_exactly_if_a_change_concerns_them(subtests: pytest
 
 
 def test_changed_code_and_the_restart_annotation_replace_all_workers() -> None:
-    before, after = (asked(group(), code=Code("code", code_print({"etl.py": text}, {}))) for text in ("1", "2"))
-    assert not isinstance(before, Waiting)
-    assert not isinstance(after, Waiting)
-    assert before.print != after.print
-    once, twice = (declared("QueueGroup", "etl", GROUP, annotations={"penstock.dev/restart": at}) for at in "12")
-    assert len({made(each).print for each in (group(), once, twice)}) == 3
-
-
-def test_fingerprint_of_code_ignores_order() -> None:
-    one, other = ({"a": "1", "b": "2"}, json.loads('{"b": "2", "a": "1"}'))
-    assert code_print(one, {}) == code_print(other, {})
+    one, same, other = ({"a": "1", "b": "2"}, json.loads('{"b": "2", "a": "1"}'), {"a": "1", "b": "3"})
+    assert code_print(one, {}) == code_print(same, {})
     assert code_print({"a": "1"}, {}) != code_print({}, {"a": "1"})
+    once, twice = (declared("QueueGroup", "etl", GROUP, annotations={"penstock.dev/restart": at}) for at in "12")
+    changed = [made(group(), code=Code("code", code_print(files, {}))) for files in (one, other)]
+    assert len({each.print for each in (made(group()), made(once), made(twice), *changed)}) == 5
 
 
 def test_only_the_object_that_changes_has_another_fingerprint() -> None:
@@ -205,28 +198,14 @@ def test_only_the_object_that_changes_has_another_fingerprint() -> None:
 # What is refused
 
 
-def test_missing_code_is_waited_for() -> None:
-    found = asked(group(), code=None)
-    assert isinstance(found, Waiting)
-    assert found.reason is Reason.CODE_NOT_FOUND
-    assert "no ConfigMap shop/code" in found.message
-
-
-def test_secrets_of_another_namespace_are_refused() -> None:
-    found = refused(group(), declared("Connection", "nats", SECRET_AUTH, "infra"))
-    assert found.reason is Reason.SECRET_ELSEWHERE
-    assert made(group(), declared("Connection", "nats", CONNECTION, "infra")).others
-
-
-def test_executors_as_pods_need_a_service_account_and_settings_must_fit_into_a_pod() -> None:
-    found = refused(group(spark={"master": KUBERNETES}))
-    assert found.reason is Reason.INVALID
-    assert "serviceAccountName" in found.message
-    conf = {f"spark.much.{number}": "x" * 4000 for number in range(60)}
-    found = refused(group(spark={"conf": conf}))
-    assert (found.reason, "KiB" in found.message) == (Reason.INVALID, True)
-
-
+ELSEWHERE = declared("Connection", "nats", SECRET_AUTH, "infra")
+MUCH_CONF = {f"spark.much.{number}": "x" * 4000 for number in range(60)}
+REFUSED: tuple[tuple[Workload | Waiting, Reason, str], ...] = (
+    (asked(group(), code=None), Reason.CODE_NOT_FOUND, "no ConfigMap shop/code"),
+    (asked(group(), ELSEWHERE), Reason.SECRET_ELSEWHERE, ""),
+    (asked(group(spark={"master": KUBERNETES})), Reason.INVALID, "serviceAccountName"),
+    (asked(group(spark={"conf": MUCH_CONF})), Reason.INVALID, "KiB"),
+)
 TOO_MUCH: tuple[tuple[Json, str], ...] = (
     ({"hostNetwork": True}, "hostNetwork must not be true"),
     ({"containers": [{"name": "driver", "securityContext": {"privileged": True}}]}, "containers[driver]"),
@@ -239,9 +218,11 @@ TOO_MUCH: tuple[tuple[Json, str], ...] = (
 )
 
 
-def test_template_that_asks_for_too_much_is_refused_with_the_field(subtests: pytest.Subtests) -> None:
-    for template, said in TOO_MUCH:
-        with subtests.test(said):
-            found = refused(group(template={"spec": template}))
-            assert found.reason is Reason.TEMPLATE_REFUSED
+def test_group_that_cannot_run_or_whose_template_asks_for_too_much_is_refused(subtests: pytest.Subtests) -> None:
+    of_template = [(asked(group(template={"spec": spec})), Reason.TEMPLATE_REFUSED, said) for spec, said in TOO_MUCH]
+    for found, reason, said in (*REFUSED, *of_template):
+        with subtests.test(f"{reason}: {said}"):
+            assert isinstance(found, Waiting)
+            assert found.reason is reason
             assert said in found.message
+    assert made(group(), declared("Connection", "nats", CONNECTION, "infra")).others, "it has no Secret"

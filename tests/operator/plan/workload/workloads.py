@@ -52,16 +52,12 @@ def asked(
     return workload(of, _place(of, reached), reached, code, equipment)
 
 
-def made(of: Declared, connection: Declared | None = None, equipment: Equipment = EQUIPMENT) -> Workload:
+def made(
+    of: Declared, connection: Declared | None = None, equipment: Equipment = EQUIPMENT, code: Code = CODE
+) -> Workload:
     """Return what is to be applied for a group that nothing is in the way of."""
-    found = asked(of, connection, equipment)
+    found = asked(of, connection, equipment, code)
     assert isinstance(found, Workload), found
-    return found
-
-
-def refused(of: Declared, connection: Declared | None = None, equipment: Equipment = EQUIPMENT) -> Waiting:
-    found = asked(of, connection, equipment)
-    assert isinstance(found, Waiting), found
     return found
 
 
@@ -101,11 +97,11 @@ def example(path: Path) -> Workload:
     return found_workload
 
 
-def with_master(master: str) -> Declared:
+def with_master(master: str, **spec: Any) -> Declared:  # noqa: ANN401 - JSON is anything
     """Declare a group with this master, and what the master needs besides."""
     template = {"spec": {"serviceAccountName": "spark"}} if master.startswith("k8s://") else {}
     token = {"tokenSecretRef": {"name": "spark", "key": "token"}} if master.startswith("sc://") else {}
-    return group(spark={"master": master, **token}, template=template)
+    return group(spark={"master": master, **token}, template=template, **spec)
 
 
 def objects(found: Workload) -> list[Manifest]:
