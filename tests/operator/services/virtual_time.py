@@ -35,17 +35,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._jumping.now
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, in a time of its own that begins with 0."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(work)
-
-
 def in_virtual_time(story: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Make a test, or any function, of a coroutine function that runs in virtual time."""
+    """Make a test, or any function, of a coroutine function that runs in virtual time, which begins with 0."""
 
     @wraps(story)
     def told(*arguments: P.args, **options: P.kwargs) -> T:
-        return run(story(*arguments, **options))
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(story(*arguments, **options))
 
     return told

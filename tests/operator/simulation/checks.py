@@ -8,7 +8,7 @@ from typing import Any
 from penstock_jetstream.config import Unchanged, plan_update
 from penstock_operator.plan.case import CONNECTION
 from penstock_operator.plan.decision import Action, ConditionType, Create, Delete, Pause, Plan, Recreate, Update
-from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.dependencies import CONSUMER_NAME, STREAM_NAME, connection_of
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Place, Present, Surroundings
@@ -65,10 +65,12 @@ class Checks:
         must(management, f"{it} cannot be understood")
         assert management
         must(management.policy is Policy.MANAGE, f"{it} observes only")
-        must(_holder(decided, around) is None, f"{it} does not hold the place")
+        there = around.former or around if decided.leaves else around
+        must(there.holder is None, f"{it} does not hold the place")
         must(declared.annotations.get(PAUSE_ANNOTATION) != "paused", f"{it} is paused")
         must(not ready or ready.status == "True" or decided.next.name == "AT_ONCE", f"{it} would not be ready")
-        must(not (_has_heir(around) and isinstance(decided.action, Delete)), f"{it} takes what another declares, too")
+        has_heir = (around.former or around).heir is not None
+        must(not (has_heir and isinstance(decided.action, Delete)), f"{it} takes what another declares, too")
         self._allowed(it, declared, management, decided)
         self._needed(it, declared, around, decided.action)
 
@@ -143,7 +145,7 @@ class Checks:
 
     def _lost(self, declared: Declared) -> None:
         """What stays is nowhere to be found: killed before it said where it is, and what said so has gone."""
-        ready = _condition(declared, ConditionType.READY)
+        ready = _ready_condition(declared)
         lost = ready.get("reason") == Reason.STREAM_NOT_FOUND and CONNECTION not in declared.status
         must(lost and ABANDON_ANNOTATION in ready["message"], f"{declared.identity} is stuck: {ready}")
 
@@ -164,7 +166,7 @@ class Checks:
 
     def _truthful(self, declared: Declared) -> None:
         """Ready=True says that the server has what is declared; what is managed and can be so, is so."""
-        ready = _condition(declared, ConditionType.READY)
+        ready = _ready_condition(declared)
         must(ready, f"nothing was said of {declared.identity}")
         place = next((each for each in self._server.configs if self._is_of(declared, each)), None)
         equal = place is not None and self._is_as_declared(declared, place)
@@ -176,7 +178,9 @@ class Checks:
         if ready["reason"] in MAY_NOT_ACT:
             return
         must(is_ready or not equal, f"{declared.identity} is as declared, and does not say so: {ready}")
-        must(is_ready or not _is_to_be_made_so(declared), f"{declared.identity} is not as declared: {ready}")
+        management = declared.management or Management()
+        corrects = management.policy is Policy.MANAGE and management.drift is Drift.CORRECT
+        must(is_ready or not corrects, f"{declared.identity} is not as declared: {ready}")
 
     def _is_of(self, declared: Declared, place: Place) -> bool:
         """Tell whether an object declares this place."""
@@ -194,28 +198,13 @@ class Checks:
         return isinstance(change, Unchanged) and config.get("pause_until") == desired.get("pause_until")
 
 
-def _condition(declared: Declared, kind: ConditionType) -> dict[str, Any]:
-    return next((each for each in declared.status.get("conditions", ()) if each["type"] == kind), {})
+def _ready_condition(declared: Declared) -> dict[str, Any]:
+    return next((each for each in declared.status.get("conditions", ()) if each["type"] == ConditionType.READY), {})
 
 
 def _ends_with_it(declared: Declared) -> bool:
     management = declared.management or Management()
     return management.policy is Policy.MANAGE and management.deletion is Deletion.DELETE
-
-
-def _is_to_be_made_so(declared: Declared) -> bool:
-    management = declared.management or Management()
-    return management.policy is Policy.MANAGE and management.drift is Drift.CORRECT
-
-
-def _holder(decided: Plan, around: Surroundings) -> Identity | None:
-    """Return who else has the place where something is to be done."""
-    return around.former.holder if decided.leaves and around.former else around.holder
-
-
-def _has_heir(around: Surroundings) -> bool:
-    """Tell whether somebody else is to have the place that is given up."""
-    return (around.former or around).heir is not None
 
 
 def _is_remembered(declared: Declared, place: Place) -> bool:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from random import Random
+from typing import Any
 
 from penstock_operator.plan.claims import heir, holder
 from penstock_operator.plan.conditions import place_ahead, status
 from penstock_operator.plan.connections import Connected
 from penstock_operator.plan.decision import Action, Create, Delete, Failure, Finalizer, Plan, Recreate
-from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.dependencies import Resolved, World, former, last_seen, resolve
 from penstock_operator.plan.moves import newcomer
 from penstock_operator.plan.reasons import Reason
@@ -52,7 +53,8 @@ class Operator:
         at, around = self._look(declared)
         was = former(declared, at, self._world()) if at and not declared.deleting else None
         if isinstance(was, Resolved):
-            around = replace(around, former=self._look_back(declared, was, at))
+            behind = Former(was=str(was), becomes=str(at), **self._at(was.place, declared))
+            around = replace(around, former=behind)
         decided = self.decide(declared, around)
         if isinstance(was, Resolved):
             at = was
@@ -71,31 +73,18 @@ class Operator:
         found = resolve(declared, world)
         if isinstance(found, Waiting):
             return None, Surroundings(obstacle=found)
-        return found, Surroundings(
-            holder=self._other_holder(declared, found.place),
-            heir=self._heir(declared, found.place),
-            observed=self.server.observe(found.place),
-        )
+        return found, Surroundings(**self._at(found.place, declared))
 
-    def _look_back(self, declared: Declared, was: Resolved, at: Resolved | None) -> Former:
-        return Former(
-            was=str(was),
-            becomes=str(at),
-            observed=self.server.observe(was.place),
-            holder=self._other_holder(declared, was.place),
-            heir=self._heir(declared, was.place),
-        )
-
-    def _other_holder(self, declared: Declared, place: Place) -> Identity | None:
-        first = holder([declared, *self._claimants(place)])
-        return first if first != declared.identity else None
-
-    def _heir(self, declared: Declared, place: Place) -> Identity | None:
-        return heir(self._claimants(place), declared.identity)
-
-    def _claimants(self, place: Place) -> list[Declared]:
+    def _at(self, place: Place, declared: Declared) -> dict[str, Any]:
+        """Return what the server has at a place, which other object holds it, and which would take it over."""
         world = self._world()
-        return [each for each in world.declared.values() if _is_at(each, place, world)]
+        claimants = [each for each in world.declared.values() if _is_at(each, place, world)]
+        first = holder([declared, *claimants])
+        return {
+            "observed": self.server.observe(place),
+            "holder": first if first != declared.identity else None,
+            "heir": heir(claimants, declared.identity),
+        }
 
     def _world(self) -> World:
         objects = [Declared.read(manifest) for manifest in self.home.objects.values()]

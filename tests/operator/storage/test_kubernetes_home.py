@@ -2,18 +2,15 @@
 
 import base64
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kubernetes.aio.client import ApiClient
 
 from penstock_operator.constants import API_VERSION
 from penstock_operator.plan.decision import Note
-from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.resources import KINDS
 from penstock_operator.storage.access import find_access
@@ -45,27 +42,9 @@ def nats(cluster: Client) -> Declared:
 
 
 def create(cluster: Client) -> Declared:
-    manifest = {
-        "apiVersion": API_VERSION,
-        "kind": "Connection",
-        "metadata": {"name": "nats"},
-        "spec": {"servers": ["nats://nats.nats"]},
-    }
-    return as_read(cluster.create(manifest))
-
-
-def as_read(manifest: Mapping[str, Any]) -> Declared:
-    metadata = manifest["metadata"]
-    return Declared(
-        identity=Identity(manifest["kind"], metadata["namespace"], metadata["name"]),
-        uid=metadata["uid"],
-        generation=metadata["generation"],
-        created_at=datetime.now(UTC),
-        spec=None,
-        annotations={},
-        finalizers=tuple(metadata.get("finalizers", ())),
-        status=manifest.get("status", {}),
-    )
+    spec = {"servers": ["nats://nats.nats"]}
+    manifest = {"apiVersion": API_VERSION, "kind": "Connection", "metadata": {"name": "nats"}, "spec": spec}
+    return Declared.read(cluster.create(manifest))
 
 
 def counts(cluster: Client) -> dict[tuple[str, str], int]:

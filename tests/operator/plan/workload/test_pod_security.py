@@ -228,14 +228,14 @@ VOLUMES: list[Json] = [
     {"name": "b", "nfs": {"server": "a", "path": "/"}},
     {"name": "c", "emptyDir": {}},
 ]
+FIELDS: dict[str, some.SearchStrategy[Any]] = {
+    "securityContext": CONTEXT.map(lambda fields: {name: fields[name] for name in PODS if name in fields}),
+    "containers": CONTAINER.map(lambda fields: [{"name": "driver", **fields}]),
+    "initContainers": CONTAINER.map(lambda fields: [{"name": "engine", **fields}]),
+    "volumes": some.lists(some.sampled_from(VOLUMES), unique_by=lambda each: each["name"], max_size=2),
+}
 PATCH = some.fixed_dictionaries(
-    {
-        "securityContext": CONTEXT.map(lambda fields: {name: fields[name] for name in PODS if name in fields}),
-        "containers": CONTAINER.map(lambda fields: [{"name": "driver", **fields}]),
-        "initContainers": CONTAINER.map(lambda fields: [{"name": "engine", **fields}]),
-        "volumes": some.lists(some.sampled_from(VOLUMES), unique_by=lambda each: each["name"], max_size=2),
-    },
-    optional={name: some.booleans() for name in ("hostPID", "hostIPC", "hostUsers")},
+    FIELDS, optional={name: some.booleans() for name in ("hostPID", "hostIPC", "hostUsers")}
 )
 
 
