@@ -97,7 +97,7 @@ def test_fields_without_a_meaning_on_a_laptop_are_reported(tmp_path: Path) -> No
     assert "workers are processes, not pods" in template
 
 
-def test_edit_of_code_changes_the_fingerprint_and_other_files_do_not(tmp_path: Path) -> None:
+def test_edit_of_code_or_manifests_changes_its_fingerprint_and_other_files_do_not(tmp_path: Path) -> None:
     (tmp_path / "etl.py").write_text("1")
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv" / "pyvenv.cfg").touch()
@@ -108,9 +108,6 @@ def test_edit_of_code_changes_the_fingerprint_and_other_files_do_not(tmp_path: P
     assert edits.code_print(tmp_path) == before
     os.utime(tmp_path / "etl.py", ns=(1, 1))
     assert edits.code_print(tmp_path) != before
-
-
-def test_edit_of_manifests_changes_the_fingerprint(tmp_path: Path) -> None:
     declared(tmp_path)
     paths = [str(tmp_path)]
     before = edits.manifests_print(paths, recursive=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,7 @@ GENERATION_2 = {RECREATE_ANNOTATION: "2"}
 NO_STREAM = Surroundings(observed=Unknown(Reason.STREAM_NOT_FOUND, "There is no stream ORDERS."))
 UNTIL = "2036-01-31T12:00:00Z"
 INVALID = declared("Stream", "orders", {}, finalizer=True)
+ADD_FIRST, REMOVE = Finalizer.ADD_FIRST, Finalizer.REMOVE
 
 
 def condition(decided: Plan, kind: ConditionType) -> Verdict:
@@ -82,30 +84,34 @@ def unready(
     return Case(declared, around, None, reason if told else None, finalizer, "False", reason, drifted)
 
 
+def changed(management: Mapping[str, str] | None = None, **about: Any) -> Declared:  # noqa: ANN401
+    """Return a stream whose first generation was in sync, and which has a second one now."""
+    return stream(management, generation=2, synced=1, **about)
+
+
 ORDERS, DIFFERS, MEMORY = has(stream()), has(stream(), max_msgs=5), has(stream(), storage="memory")
+SYNCED, REPORTING = stream(synced=1), stream(REPORT, synced=1)
+CHANGED, ALLOWED = changed(), changed(RECREATE, annotations=GENERATION_2)
+OWNED = stream(DELETE)
 STANDING = {
     "missing: created": Case(stream(), GONE, Create, Reason.CREATED),
     "missing, to be deleted with its object: a finalizer comes first": Case(
-        stream(DELETE), GONE, Create, Reason.CREATED, Finalizer.ADD_FIRST
+        OWNED, GONE, Create, Reason.CREATED, ADD_FIRST
     ),
     "there as declared: adopted": Case(stream(), ORDERS, None, Reason.ADOPTED),
-    "adopted, to be deleted with its object: a finalizer": Case(
-        stream(DELETE), ORDERS, None, Reason.ADOPTED, Finalizer.ADD_FIRST
-    ),
+    "adopted, to be deleted with its object: a finalizer": Case(OWNED, ORDERS, None, Reason.ADOPTED, ADD_FIRST),
     "there and different: adopted and updated": Case(stream(), DIFFERS, Update, Reason.ADOPTED),
     "there and different: adopted and updated even if drift is only reported": Case(
         stream(REPORT), DIFFERS, Update, Reason.ADOPTED
     ),
-    "in sync: nothing": Case(stream(synced=1), ORDERS),
-    "a new generation: updated": Case(stream(generation=2, synced=1), DIFFERS, Update, Reason.UPDATED),
-    "a new generation: updated even if drift is only reported": Case(
-        stream(REPORT, generation=2, synced=1), DIFFERS, Update, Reason.UPDATED
-    ),
-    "a new generation that is equal on the server: nothing": Case(stream(generation=2, synced=1), ORDERS),
-    "drift: corrected and reported": Case(stream(synced=1), DIFFERS, Update, Reason.DRIFTED),
-    "drift: only reported": unready(stream(REPORT, synced=1), DIFFERS, Reason.DRIFTED, drifted="True"),
-    "deleted on the server: created again and reported": Case(stream(synced=1), GONE, Create, Reason.RECREATED),
-    "deleted on the server: only reported": unready(stream(REPORT, synced=1), GONE, Reason.MISSING, drifted="True"),
+    "in sync: nothing": Case(SYNCED, ORDERS),
+    "a new generation: updated": Case(CHANGED, DIFFERS, Update, Reason.UPDATED),
+    "a new generation: updated even if drift is only reported": Case(changed(REPORT), DIFFERS, Update, Reason.UPDATED),
+    "a new generation that is equal on the server: nothing": Case(CHANGED, ORDERS),
+    "drift: corrected and reported": Case(SYNCED, DIFFERS, Update, Reason.DRIFTED),
+    "drift: only reported": unready(REPORTING, DIFFERS, Reason.DRIFTED, drifted="True"),
+    "deleted on the server: created again and reported": Case(SYNCED, GONE, Create, Reason.RECREATED),
+    "deleted on the server: only reported": unready(REPORTING, GONE, Reason.MISSING, drifted="True"),
     "observed, as declared": Case(stream(OBSERVE), ORDERS, reason=Reason.OBSERVED),
     "observed, different": unready(stream(OBSERVE), DIFFERS, Reason.DRIFTED, drifted="True"),
     "observed, missing": unready(stream(OBSERVE), GONE, Reason.MISSING, told=False, drifted="True"),
@@ -116,38 +122,30 @@ STANDING = {
         stream({**OBSERVE, **DELETE}), ORDERS, reason=Reason.OBSERVED
     ),
     "observed from now on: the finalizer is removed": Case(
-        stream({**OBSERVE, **DELETE}, finalizer=True), ORDERS, None, None, Finalizer.REMOVE, reason=Reason.OBSERVED
+        stream({**OBSERVE, **DELETE}, finalizer=True), ORDERS, None, None, REMOVE, reason=Reason.OBSERVED
     ),
-    "retained from now on: the finalizer is removed": Case(
-        stream(finalizer=True, synced=1), ORDERS, finalizer=Finalizer.REMOVE
-    ),
+    "retained from now on: the finalizer is removed": Case(stream(finalizer=True, synced=1), ORDERS, finalizer=REMOVE),
     "retained from now on: the finalizer is removed even if the server is away": unready(
-        stream(finalizer=True, synced=1), AWAY, Reason.UNREACHABLE, told=False, finalizer=Finalizer.REMOVE
+        stream(finalizer=True, synced=1), AWAY, Reason.UNREACHABLE, told=False, finalizer=REMOVE
     ),
-    "an immutable field has changed": unready(stream(generation=2, synced=1), MEMORY, Reason.IMMUTABLE),
-    "never ours: no finalizer, so that it is never deleted": unready(stream(DELETE), MEMORY, Reason.IMMUTABLE),
-    "an immutable field has changed, without the annotation": unready(
-        stream(RECREATE, generation=2, synced=1), MEMORY, Reason.IMMUTABLE
-    ),
-    "an immutable field has changed, with the annotation": Case(
-        stream(RECREATE, generation=2, synced=1, annotations=GENERATION_2), MEMORY, Recreate, Reason.RECREATED
-    ),
+    "an immutable field has changed": unready(CHANGED, MEMORY, Reason.IMMUTABLE),
+    "never ours: no finalizer, so that it is never deleted": unready(OWNED, MEMORY, Reason.IMMUTABLE),
+    "an immutable field has changed, without the annotation": unready(changed(RECREATE), MEMORY, Reason.IMMUTABLE),
+    "an immutable field has changed, with the annotation": Case(ALLOWED, MEMORY, Recreate, Reason.RECREATED),
     "the annotation names another generation": unready(
         stream(RECREATE, generation=3, synced=1, annotations=GENERATION_2), MEMORY, Reason.IMMUTABLE
     ),
-    "the annotation, but the policy rejects": unready(
-        stream(generation=2, synced=1, annotations=GENERATION_2), MEMORY, Reason.IMMUTABLE
-    ),
+    "the annotation, but the policy rejects": unready(changed(annotations=GENERATION_2), MEMORY, Reason.IMMUTABLE),
     "the annotation allows one recreation": unready(
         stream(RECREATE, generation=2, synced=2, annotations=GENERATION_2), MEMORY, Reason.IMMUTABLE, drifted="True"
     ),
     "an older object declares the same": unready(stream(), HELD, Reason.CONFLICT),
     "an older object declares the same: the finalizer is removed": unready(
-        stream(DELETE, finalizer=True, synced=1), HELD, Reason.CONFLICT, finalizer=Finalizer.REMOVE
+        stream(DELETE, finalizer=True, synced=1), HELD, Reason.CONFLICT, finalizer=REMOVE
     ),
     "observed: no conflict": Case(stream(OBSERVE), replace(ORDERS, holder=OLDER), reason=Reason.OBSERVED),
     "its Connection is missing": unready(stream(), NO_CONNECTION, Reason.CONNECTION_NOT_FOUND, told=False),
-    "the server is away": unready(stream(synced=1), AWAY, Reason.UNREACHABLE, told=False),
+    "the server is away": unready(SYNCED, AWAY, Reason.UNREACHABLE, told=False),
     "paused": Case(stream(annotations=ON_HOLD), GONE, ready="Unknown", reason=Reason.PAUSED),
     "paused: the finalizer stays": Case(
         stream(DELETE, finalizer=True, annotations=ON_HOLD), GONE, ready="Unknown", reason=Reason.PAUSED
@@ -239,10 +237,10 @@ def ready(decided: Plan) -> str:
 
 
 def test_messages_use_the_words_of_the_manifest_and_name_the_way_out() -> None:
-    decided = plan(stream(REPORT, synced=1), has(stream(), max_age=60 * 10**9))
+    decided = plan(REPORTING, has(stream(), max_age=60 * 10**9))
     assert "maxAge: 1m is to be not set." in ready(decided)
-    assert f'{RECREATE_ANNOTATION}: "2"' in ready(plan(stream(RECREATE, generation=2, synced=1), MEMORY))
-    assert "immutableChange" in ready(plan(stream(generation=2, synced=1), MEMORY))
+    assert f'{RECREATE_ANNOTATION}: "2"' in ready(plan(changed(RECREATE), MEMORY))
+    assert "immutableChange" in ready(plan(CHANGED, MEMORY))
 
 
 def test_api_level_that_the_servers_lack_is_named() -> None:
@@ -272,8 +270,8 @@ def test_object_as_declared_is_not_checked_against_the_servers_abilities() -> No
 
 
 def test_update_sends_the_whole_configuration_and_reports_what_a_lower_limit_loses() -> None:
-    assert plan(stream(synced=1), DIFFERS).action == Update(wanted(stream()))
-    lower = stream(spec={"maxBytes": "1Mi"}, generation=2, synced=1)
+    assert plan(SYNCED, DIFFERS).action == Update(wanted(stream()))
+    lower = changed(spec={"maxBytes": "1Mi"})
     decided = plan(lower, has(stream(), facts={"bytes": 2**21}))
     assert isinstance(decided.action, Update)
     assert "maxBytes" in decided.losses[0]
@@ -281,7 +279,7 @@ def test_update_sends_the_whole_configuration_and_reports_what_a_lower_limit_los
 
 
 def test_retention_change_that_would_empty_a_stream_without_consumers_needs_the_annotation() -> None:
-    by_interest = stream(spec={"retention": "Interest"}, generation=2, synced=1)
+    by_interest = changed(spec={"retention": "Interest"})
     unread = has(stream(), facts={"messages": 7, "consumers": 0}, retention="limits")
     decided = plan(by_interest, unread)
     assert decided.action is None
@@ -318,7 +316,7 @@ def test_failure_says_whether_the_object_is_in_sync_and_the_server_reachable() -
     refused = plan_after(plan(stream(), GONE), Failure(Reason.REFUSED, "There is no room.", passing=True))
     assert condition(refused, ConditionType.REACHABLE).status == "True"
     assert condition(plan(consumer(), NO_STREAM), ConditionType.REACHABLE).status == "True"
-    drifted = plan_after(plan(stream(synced=1), DIFFERS), Failure(Reason.REFUSED, "No.", passing=False))
+    drifted = plan_after(plan(SYNCED, DIFFERS), Failure(Reason.REFUSED, "No.", passing=False))
     assert condition(drifted, ConditionType.DRIFTED).status == "True"
 
 

@@ -24,12 +24,9 @@ def test_compacting_keeps_the_status_and_only_our_annotations() -> None:
     assert compacted.annotations == {"penstock.dev/reconcile": "paused"}
 
 
-def test_unchanged_generation_reuses_its_spec() -> None:
+def test_equal_specs_share_their_field_sets_and_an_unchanged_generation_its_spec() -> None:
     before = Declared.read(MANIFEST)
     assert Declared.read({**MANIFEST, "status": {}}, before).spec is before.spec
-
-
-def test_equal_specs_share_their_field_sets() -> None:
     first, second = (compact(Declared.read({**MANIFEST, "status": {}})).spec for _ in range(2))
     assert first
     assert second

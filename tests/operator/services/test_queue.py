@@ -1,7 +1,5 @@
 """The work queue: each key once, one worker per key, delays."""
 
-import asyncio
-
 import pytest
 
 from penstock_operator.plan.declared import Identity
@@ -37,12 +35,6 @@ async def test_key_added_while_it_is_reconciled_is_taken_once_more_after_that(qu
     assert queue.depth == 1
     queue.done(await queue.take())
     assert queue.depth == 0
-
-
-async def test_worker_waits_for_work(queue: WorkQueue) -> None:
-    worker = asyncio.create_task(queue.take())
-    queue.add(ORDERS)
-    assert await worker == ORDERS
 
 
 async def test_delayed_key_is_taken_at_the_soonest_of_its_times(queue: WorkQueue) -> None:

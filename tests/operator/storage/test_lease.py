@@ -23,19 +23,17 @@ def stored(namespace: Namespace) -> dict[str, Any]:
     return spec
 
 
-async def test_a_lease_is_created_once(lease: Lease, namespace: Namespace) -> None:
+async def test_a_lease_is_created_once_and_a_write_replaces_only_the_version_that_it_names(
+    lease: Lease, namespace: Namespace
+) -> None:
     assert await lease.read() is None
-    record = await lease.write(CREATE)
-    assert await lease.read() == record
+    first = await lease.write(CREATE)
+    assert await lease.read() == first
     spec = stored(namespace)
     assert (spec["holderIdentity"], spec["leaseDurationSeconds"], spec["leaseTransitions"]) == ("me", 15, 0)
     assert spec["acquireTime"] == spec["renewTime"]
     with pytest.raises(ObjectChangedError):
         await lease.write(CREATE)
-
-
-async def test_a_write_replaces_only_the_version_that_it_names(lease: Lease) -> None:
-    first = await lease.write(CREATE)
     second = await lease.write(Claim(first.version, "me", 15, 0, first.acquired_at))
     with pytest.raises(ObjectChangedError):
         await lease.write(Claim(first.version, "other", 15, 1))

@@ -41,6 +41,12 @@ CASES = {
     "a marked pod that has not started goes": Case(2, 1, [A, pending("b", **MARK)], {"a": BUSY}, Moves(replicas=1)),
     "pods that were never made need not go": Case(5, 3, [A, B], {"a": BUSY, "b": BUSY}, Moves(replicas=3)),
     "pods that were never made go first": Case(5, 1, [A, B], {"a": BUSY, "b": BUSY}, Moves(retire=("b",), replicas=2)),
+    "workers that retire without need are recalled": Case(
+        3, 2, [A, B, C], dict.fromkeys("abc", RETIRED), Moves(recall=("b", "a"), mark=("c",))
+    ),
+    "a marked worker with messages keeps all that could go in its place": Case(
+        3, 2, [MARKED_A, MARKED_B, C], {"a": RETIRED, "b": RETIRING, "c": IDLE}, Moves(recall=("b",), unmark=("b",))
+    ),
     "to none, without an answer": Case(1, 0, [A], {}, Moves(replicas=0)),
     "a lame worker without an answer retires": Case(
         2, 1, [A, pod("b", is_ready=False)], {"a": IDLE}, Moves(retire=("b",))
@@ -85,15 +91,6 @@ def test_marks_stay_while_part_of_the_surplus_is_deleted_and_part_is_wanted_agai
     assert shrink(1, 2, pods, told) == Moves(replicas=2)
     assert shrink(2, 2, pods, told) == Moves()
     assert shrink(2, 2, pods[:2], told) == Moves(recall=("b",), unmark=("b",))
-
-
-def test_workers_that_retire_without_need_are_recalled() -> None:
-    assert shrink(3, 2, [A, B, C], dict.fromkeys("abc", RETIRED)).recall == ("b", "a")
-
-
-def test_marked_worker_with_messages_keeps_all_that_could_go_in_its_place() -> None:
-    told = {"a": RETIRED, "b": RETIRING, "c": IDLE}
-    assert shrink(3, 2, [MARKED_A, MARKED_B, C], told).replicas is None
 
 
 def test_late_worker_goes_with_its_messages() -> None:
