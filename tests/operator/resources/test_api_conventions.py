@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,8 +15,6 @@ from tests.testbed.waiting import eventually
 
 Schema = dict[str, Any]
 LIMITS = {"string": {"maxLength", "enum", "format"}, "array": {"maxItems"}}
-OBJECT_NAME = "^[a-z0-9]([-a-z0-9]*"
-"""How the pattern of a Kubernetes object's name begins."""
 
 
 def schemas(schema: Schema, path: str) -> Iterator[tuple[str, Schema]]:
@@ -41,95 +39,56 @@ def fields(kind: Kind, *parts: str) -> list[tuple[str, Schema]]:
     return [field for part in parts or ("spec", "status") for field in schemas(properties[part], part)]
 
 
-# Each convention yields what breaks it.
+def names_an_object(schema: Schema) -> bool:
+    """Tell whether it has the pattern of a Kubernetes object's name."""
+    return str(schema.get("pattern")).startswith("^[a-z0-9]([-a-z0-9]*")
 
 
-def everything_has_a_limit(kind: Kind) -> Iterator[str]:
-    yield from (path for path, schema in fields(kind) if not LIMITS.get(schema["type"], {*schema}) & {*schema})
+def fields_against_conventions(kind: Kind) -> Iterator[str]:
     for path, schema in fields(kind):
-        if "additionalProperties" in schema and "maxProperties" not in schema:
-            yield path
+        type_, description = schema["type"], schema.get("description", "")
+        names = path.removesuffix("[]").split(".")
+        inner = schema.get("properties", {})
+        defaults = {name: each["default"] for name, each in inner.items() if "default" in each}
+        conventions = {
+            "It has a limit.": LIMITS.get(type_, {*schema}) & {*schema},
+            "A mapping has a limit.": "additionalProperties" not in schema or "maxProperties" in schema,
+            "Its description consists of sentences.": path.endswith("[]") or re.fullmatch(r"[^\n]*[.?]", description),
+            "Its name is in camel case.": all(re.fullmatch(r"[a-z][A-Za-z0-9]*(\[\])*", name) for name in names),
+            "It is not a fraction.": type_ != "number",
+            "A boolean is a question.": type_ != "boolean"
+            or names[0] == "status"
+            or description.startswith("Whether "),
+            "Choices are in camel case.": all(
+                re.fullmatch(r"[A-Z][A-Za-z0-9]*", each) for each in schema.get("enum", ())
+            ),
+            "Another object is named in a reference.": not names_an_object(schema)
+            or re.search(r"Ref\.(name|namespace)$", path),
+            "Its default has the defaults of its fields.": not inner or schema.get("default", defaults) == defaults,
+            "A field with a default is not required.": not defaults.keys() & {*schema.get("required", ())},
+        }
+        yield from (f"{path}: {sentence}" for sentence, holds in conventions.items() if not holds)
 
 
-def every_field_has_a_description_in_sentences(kind: Kind) -> Iterator[str]:
-    said = {path: schema.get("description", "") for path, schema in fields(kind) if not path.endswith("[]")}
-    yield from (path for path, text in said.items() if not re.fullmatch(r"[^\n]*[.?]", text))
+def test_every_field_keeps_to_the_conventions(subtests: pytest.Subtests) -> None:
+    for kind in KINDS:
+        with subtests.test(kind.name):
+            assert list(fields_against_conventions(kind)) == []
 
 
-def every_field_has_a_name_in_camel_case(kind: Kind) -> Iterator[str]:
-    names = [name for path, _ in fields(kind) for name in path.removesuffix("[]").split(".")]
-    yield from (name for name in names if not re.fullmatch(r"[a-z][A-Za-z0-9]*(\[\])*", name))
-
-
-def no_field_is_a_fraction(kind: Kind) -> Iterator[str]:
-    yield from (path for path, schema in fields(kind) if schema["type"] == "number")
-
-
-def a_boolean_is_a_question(kind: Kind) -> Iterator[str]:
-    questions = {path: schema["description"] for path, schema in fields(kind, "spec") if schema["type"] == "boolean"}
-    yield from (path for path, text in questions.items() if not text.startswith("Whether "))
-
-
-def choices_are_in_camel_case(kind: Kind) -> Iterator[str]:
-    choices = [choice for _, schema in fields(kind) for choice in schema.get("enum", ())]
-    yield from (choice for choice in choices if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", choice))
-
-
-def another_object_is_named_in_a_reference(kind: Kind) -> Iterator[str]:
-    named = [path for path, schema in fields(kind) if str(schema.get("pattern")).startswith(OBJECT_NAME)]
-    yield from (path for path in named if not re.search(r"Ref\.(name|namespace)$", path))
-    references = kind.spec.model_fields.keys() & {"connection_ref", "stream_ref", "consumer_ref"}
-    yield from () if named else references
-
-
-def the_default_of_an_object_has_the_defaults_of_its_fields(kind: Kind) -> Iterator[str]:
-    for path, schema in fields(kind):
-        if "properties" in schema and "default" in schema:
-            inside = {name: inner["default"] for name, inner in schema["properties"].items() if "default" in inner}
-            if schema["default"] != inside:
-                yield path
-
-
-def a_field_with_a_default_is_not_required(kind: Kind) -> Iterator[str]:
-    for path, schema in fields(kind):
-        defaulted = {name for name, inner in schema.get("properties", {}).items() if "default" in inner}
-        yield from (f"{path}.{name}" for name in defaulted & {*schema.get("required", ())})
-
-
-def every_path_leads_to_a_field(kind: Kind) -> Iterable[str]:
-    paths = [column["jsonPath"] for column in version(kind)["additionalPrinterColumns"]]
-    paths += [selectable["jsonPath"] for selectable in version(kind).get("selectableFields", ())]
-    paths += version(kind)["subresources"].get("scale", {}).values()
-    plain = {path for path in paths if "[?" not in path and not path.startswith(".metadata.")}
-    return plain - {f".{path}" for path, _ in fields(kind)}
-
-
-def objects_can_be_selected_by_what_they_refer_to(kind: Kind) -> Iterable[str]:
-    selectable = {field["jsonPath"] for field in version(kind).get("selectableFields", ())}
-    references = {path for path, _ in fields(kind, "spec") if re.fullmatch(r"spec\.[a-z]+Ref\.name", path)}
-    return {f".{path}" for path in references} - selectable
-
-
-CONVENTIONS: list[Callable[[Kind], Iterable[str]]] = [
-    everything_has_a_limit,
-    every_field_has_a_description_in_sentences,
-    every_field_has_a_name_in_camel_case,
-    no_field_is_a_fraction,
-    a_boolean_is_a_question,
-    choices_are_in_camel_case,
-    another_object_is_named_in_a_reference,
-    the_default_of_an_object_has_the_defaults_of_its_fields,
-    a_field_with_a_default_is_not_required,
-    every_path_leads_to_a_field,
-    objects_can_be_selected_by_what_they_refer_to,
-]
-
-
-def test_every_kind_keeps_to_the_conventions(subtests: pytest.Subtests) -> None:
-    for convention in CONVENTIONS:
-        for kind in KINDS:
-            with subtests.test(convention.__name__, kind=kind.name):
-                assert list(convention(kind)) == []
+def test_every_path_leads_to_a_field_and_objects_can_be_selected_by_what_they_refer_to(
+    subtests: pytest.Subtests,
+) -> None:
+    for kind in KINDS:
+        with subtests.test(kind.name):
+            known = {f".{path}" for path, _ in fields(kind)}
+            selectable = {field["jsonPath"] for field in version(kind).get("selectableFields", ())}
+            columns = {column["jsonPath"] for column in version(kind)["additionalPrinterColumns"]}
+            paths = columns | selectable | {*version(kind)["subresources"].get("scale", {}).values()}
+            assert {path for path in paths if "[?" not in path and not path.startswith(".metadata.")} <= known
+            references = {path for path in known if re.fullmatch(r"\.spec\.[a-z]+Ref\.name", path)}
+            assert references <= selectable
+            assert not references or any(names_an_object(schema) for _, schema in fields(kind, "spec"))
 
 
 def test_status_is_optional_and_has_conditions_by_type_and_no_phase(subtests: pytest.Subtests) -> None:

@@ -12,6 +12,8 @@ from penstock_operator.plan.scaling import NO_WORK_YET, NOTHING_YET, Decision, L
 STEP_SECONDS = 1.0
 READING_SECONDS = 15.0
 START_SECONDS = 5.0
+BATCH_SECONDS, MESSAGE_SECONDS = 1, 0.001
+"""A batch takes the one, and each of its messages the other in addition."""
 FADING = 0.9
 
 
@@ -30,8 +32,6 @@ class Group:
     limits: Limits
     arrivals: Callable[[float], float]
     """Messages a second, at a time."""
-    fixed_seconds: float = 1
-    each_seconds: float = 0.001
     wall: float = float("inf")
     """More messages a second than this cannot be done, however many workers try."""
     dearer_from: float = float("inf")
@@ -105,19 +105,11 @@ class Group:
         self.delivered += worker.batch
         slowness = max(1.0, self._speed_of_all() / self.wall) * (self.dearer if self.now >= self.dearer_from else 1)
         worker.began_at = self.now
-        worker.done_at = self.now + (self.fixed_seconds + self.each_seconds * worker.batch) * slowness
+        worker.done_at = self.now + (BATCH_SECONDS + MESSAGE_SECONDS * worker.batch) * slowness
 
     def _speed_of_all(self) -> float:
-        each = self.limits.batch / (self.fixed_seconds + self.each_seconds * self.limits.batch)
+        each = self.limits.batch / (BATCH_SECONDS + MESSAGE_SECONDS * self.limits.batch)
         return each * sum(worker.batch > 0 for worker in self.workers)
-
-
-def steady(rate: float) -> Callable[[float], float]:
-    return lambda _: rate
-
-
-def only_until(end: float, rate: float) -> Callable[[float], float]:
-    return lambda now: rate if now <= end else 0
 
 
 LIMITS = Limits(batch_messages=1000, in_flight=1)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from statistics import median
 
 from penstock_operator.plan.scaling import Decision, Why
-from tests.operator.plan.scaling.group import READING_SECONDS, Group, limits, only_until, steady
+from tests.operator.plan.scaling.group import READING_SECONDS, Group, limits
 
 HOUR = 3600.0
 
@@ -21,7 +21,7 @@ def changes(decisions: Sequence[Decision]) -> int:
 
 def test_steady_load_settles_on_a_stable_number() -> None:
     """Each worker does 500 a second with full batches: three are enough for 1200."""
-    group = Group(limits(), steady(1200))
+    group = Group(limits(), lambda _: 1200)
     decisions = list(group.run(HOUR))
     assert changes(decisions[40:]) <= 2, numbers(decisions)
     assert 3 <= decisions[-1].workers <= 4
@@ -29,7 +29,7 @@ def test_steady_load_settles_on_a_stable_number() -> None:
 
 
 def test_trickle_ends_with_one_worker() -> None:
-    group = Group(limits(), steady(5))
+    group = Group(limits(), lambda _: 5)
     group.pending = 100_000
     decisions = list(group.run(HOUR))
     assert max(numbers(decisions)) > 3
@@ -37,7 +37,7 @@ def test_trickle_ends_with_one_worker() -> None:
 
 
 def test_spike_is_done_in_about_the_target_time_and_then_all_workers_go() -> None:
-    group = Group(limits(), steady(0))
+    group = Group(limits(), lambda _: 0)
     group.pending = 60_000
     decisions = list(group.run(30 * 60))
     assert group.settled == 60_000
@@ -47,7 +47,7 @@ def test_spike_is_done_in_about_the_target_time_and_then_all_workers_go() -> Non
 
 
 def test_running_batches_finish_before_their_workers_go() -> None:
-    group = Group(limits(), only_until(600, 2000))
+    group = Group(limits(), lambda now: 2000 if now <= 600 else 0)
     list(group.run(HOUR))
     assert group.settled == 600 * 2000
 
