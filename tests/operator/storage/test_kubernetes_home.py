@@ -1,7 +1,6 @@
 """The Kubernetes home against a real API server: what it writes, and what it leaves alone."""
 
 import base64
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from penstock_operator.storage.access import find_access
 from penstock_operator.storage.errors import HomeError, NoAnswerError, ObjectChangedError, RefusedError
 from penstock_operator.storage.kubernetes_home import KubernetesHome
 from penstock_operator.storage.pages import list_objects, list_uids
+from tests.testbed.kubernetes import kubeconfig
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.client import Client
 
@@ -143,11 +143,8 @@ async def test_a_forbidden_request_is_named(
 async def test_an_unreachable_api_server_is_reported(
     nats: Declared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster = {"name": "gone", "cluster": {"server": "https://127.0.0.1:1"}}
-    context = {"name": "gone", "context": {"cluster": "gone", "user": "gone"}}
-    document = {"clusters": [cluster], "contexts": [context], "users": [{"name": "gone", "user": {}}]}
-    (tmp_path / "kubeconfig").write_text(json.dumps({**document, "current-context": "gone"}))
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    file = kubeconfig.write(tmp_path / "kubeconfig", {"server": "https://127.0.0.1:1"}, {})
+    monkeypatch.setenv("KUBECONFIG", str(file))
     async with ApiClient(await find_access()) as client:
         with pytest.raises(NoAnswerError, match="The API server cannot be reached"):
             await KubernetesHome(client).write_status(nats, {})

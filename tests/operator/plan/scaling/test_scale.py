@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock_operator.plan.scaling import NOTHING_YET, Decision, Limits, Memory, Observation, Reading, Why, Work, scale
-from penstock_operator.plan.scaling.memory import Futile
+from penstock_operator.plan.scaling.memory import Futile, Step
+from penstock_operator.plan.scaling.steps import judged
 from tests.operator.plan.scaling.group import limits
 
 TEN_BATCHES_OF_A_THOUSAND_IN_TWO_SECONDS_EACH = Work(10, 10_000, 20, 10_000_000, 20_000, 20)
@@ -185,6 +186,37 @@ def test_up_window_delays_more_workers() -> None:
 def test_recreated_consumer_does_not_look_like_arrivals() -> None:
     memory = decide(seen(now=0, delivered=1_000_000, workers=1)).memory
     assert decide(seen(now=15, pending=10, delivered=0, workers=1), memory).memory.arrivals == ()
+
+
+def after_a_step(*, settled_per_second: float, each: float) -> Memory:
+    """Give the workers of a step from one, which did 500 a second, to twenty a backlog for longer than a minute."""
+    memory = Memory(step=Step(before=1, after=20, each=500))
+    for second in range(100):
+        memory = judged(
+            memory,
+            Observation(
+                now=second,
+                reading=Reading(at=second, pending=10_000, ack_pending=0, delivered=0),
+                workers=20,
+                ready=20,
+                work=Work(10, 10_000, 10_000 / each, 10_000_000, 10_000_000 / each, 10_000 / each),
+                settled_per_second=settled_per_second,
+            ),
+            1000,
+            each,
+        )
+    return memory
+
+
+def test_longer_batches_with_more_workers_are_a_shared_bottleneck() -> None:
+    memory = after_a_step(settled_per_second=900, each=45)
+    assert memory.futile is not None
+    assert memory.futile.workers == 2, "900 a second are the work of two"
+
+
+def test_failing_or_slow_looking_batches_are_no_bottleneck() -> None:
+    assert after_a_step(settled_per_second=900, each=480).futile is None, "the others take no longer"
+    assert after_a_step(settled_per_second=9000, each=45).futile is None, "as much is settled"
 
 
 counts = st.integers(0, 10**9)
