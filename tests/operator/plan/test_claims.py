@@ -32,14 +32,11 @@ HEIRS: dict[str, tuple[list[Declared], Declared | None]] = {
 }
 
 
-def test_holder_is_the_oldest_object_that_manages(subtests: pytest.Subtests) -> None:
+def test_oldest_object_that_manages_is_the_holder_and_the_next_its_heir(subtests: pytest.Subtests) -> None:
     for name, (objects, expected) in HOLDERS.items():
         for order in (objects, objects[::-1]):
             with subtests.test(name):
                 assert holder(order) == (expected and expected.identity)
-
-
-def test_heir_is_the_next_object_that_manages(subtests: pytest.Subtests) -> None:
     for name, (objects, expected) in HEIRS.items():
         with subtests.test(name):
             assert heir(objects, LEAVING.identity) == (expected and expected.identity)

@@ -157,20 +157,14 @@ def was(declared: Declared, around: World) -> Resolved | Waiting | None:
     return former(declared, at, around)
 
 
-def test_former_location_is_another_account_and_not_another_connection_to_the_same() -> None:
+def test_former_location_is_in_another_account_or_stream_and_unknown_without_its_connection() -> None:
     assert was(moved(), world()) == Resolved(Place("one", "ORDERS"), NATS)
     assert was(moved(), world(hub=Connected("one"))) is None
     assert was(stream(spec=AT_HUB), world()) is None, "it was nowhere"
     assert depends_on(moved(), {}) == {NATS, HUB}
-
-
-def test_former_location_of_a_consumer_is_its_former_stream() -> None:
     etl = consumer(spec={"streamRef": {"name": "bills"}}, status={**AT_NATS, "consumerName": "etl"})
     bills = stream(spec={"name": "BILLS"}, name="bills", synced=1)
-    assert was(etl, world(bills)) == Resolved(Place("one", "ORDERS", "etl"), NATS)
-
-
-def test_former_location_over_a_connection_that_is_gone_is_unknown() -> None:
+    assert was(etl, world(bills)) == Resolved(Place("one", "ORDERS", "etl"), NATS), "a consumer's former stream"
     around = world()
     gone = replace(around, declared={each: what for each, what in around.declared.items() if each != NATS})
     found = was(moved(), gone)
