@@ -46,14 +46,11 @@ def place(**spec: Any) -> GroupPlace:  # noqa: ANN401
     return found
 
 
-def test_group_pulls_from_its_consumer_and_has_its_own_dead_letter_stream() -> None:
+def test_group_pulls_from_its_consumer_and_has_its_own_dead_letter_stream_or_uses_the_referenced_one() -> None:
     found = place()
     assert (found.connection, found.stream, found.consumer) == (NATS, "ORDERS", "etl")
     assert (found.dead_letter_stream, found.dead_letter_subject) == ("ORDERS-etl-dead", "dead.ORDERS.etl")
     assert found.dead_letter_identity is None
-
-
-def test_dead_letters_go_below_a_subject_of_the_referenced_stream() -> None:
     found = place(deadLetter={"streamRef": {"name": "dead"}})
     assert (found.dead_letter_stream, found.dead_letter_subject) == ("dead", "dead.orders.ORDERS.etl")
     assert found.dead_letter_identity == Identity("Stream", "shop", "dead")
@@ -100,7 +97,7 @@ def test_unsuitable_consumer_or_dead_letter_stream_is_reported(subtests: pytest.
             assert said in found.message
 
 
-def test_worker_reads_the_settings_of_its_group() -> None:
+def test_worker_reads_the_settings_of_its_group_or_has_its_own_defaults() -> None:
     spec = group(
         spark={"master": "local[2]", "conf": {"spark.sql.shuffle.partitions": "2"}},
         batch={"maxMessages": 10, "maxBytes": "1Mi", "maxWait": "1s", "inFlight": 3, "deadline": "1m30s"},
@@ -114,13 +111,9 @@ def test_worker_reads_the_settings_of_its_group() -> None:
     assert told.engine.retry == RetrySettings(max_attempts=2, initial_delay_seconds=0.5, max_delay_seconds=120.0)
     assert (told.driver.master, told.driver.conf) == ("local[2]", {"spark.sql.shuffle.partitions": "2"})
     assert (told.driver.entrypoint, told.driver.in_flight) == ("etl:process", 3)
-
-
-def test_worker_of_a_group_without_settings_has_its_own_defaults() -> None:
-    told = worked(group(), ConnectionSpec.read({"servers": ["nats://nats"]}))
-    assert told.engine.batch == BatchSettings()
-    assert told.engine.retry == RetrySettings()
-    assert told.driver.master == "local[*]"
+    defaults = worked(group(), ConnectionSpec.read({"servers": ["nats://nats"]}))
+    assert (defaults.engine.batch, defaults.engine.retry) == (BatchSettings(), RetrySettings())
+    assert defaults.driver.master == "local[*]"
 
 
 AUTHS: list[tuple[dict[str, Any], dict[str, str]]] = [
