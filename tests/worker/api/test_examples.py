@@ -12,7 +12,6 @@ from penstock_worker.testing import Process, run
 from tests.testbed.nats.server import NatsServer
 from tools.environment import ROOT
 
-pytestmark = pytest.mark.timeout(300)
 EXAMPLES = ROOT / "examples"
 WITH_MANIFESTS = sorted(file.parent.name for file in EXAMPLES.glob("*/manifests.yaml"))
 NORTH = {"id": 1, "region": "north", "amount": 2.5}
@@ -23,9 +22,7 @@ def process_of(file: str) -> Process:
     return process
 
 
-def test_orders_become_totals_in_parquet_and_bad_ones_are_rejected(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_orders_become_totals(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAKE", str(tmp_path))
     result = run(process_of("orders/etl.py"), [NORTH, {**NORTH, "amount": 1.5}, {"id": 2}, "pardon"], spark=spark)
     (total,) = spark.read.parquet(f"{tmp_path}/orders").collect()
@@ -33,9 +30,7 @@ def test_orders_become_totals_in_parquet_and_bad_ones_are_rejected(
     assert sorted(result.rejected) == [3, 4]
 
 
-def test_purchases_are_enriched_and_published_and_those_of_unknown_customers_rejected(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_purchases_are_enriched(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spark.createDataFrame([(7, "Ada")], "customer BIGINT, name STRING").write.parquet(f"{tmp_path}/customers")
     monkeypatch.setenv("CUSTOMERS", f"{tmp_path}/customers")
     purchases = [{"id": 1, "customer": 7, "amount": 2.0}, {"id": 2, "customer": 8, "amount": 3.0}, "pardon"]
@@ -49,10 +44,8 @@ def test_purchases_are_enriched_and_published_and_those_of_unknown_customers_rej
 @pytest.mark.full
 def test_totals_are_computed_on_a_connect_server_and_published(connect_session: SparkSession) -> None:
     result = run(process_of("connect/totals.py"), [NORTH, {**NORTH, "region": "south"}, NORTH], spark=connect_session)
-    assert {message.json()["region"]: message.json()["amount"] for message in result.sent} == {
-        "north": 5.0,
-        "south": 2.5,
-    }
+    amounts = {message.json()["region"]: message.json()["amount"] for message in result.sent}
+    assert amounts == {"north": 5.0, "south": 2.5}
 
 
 def test_visits_of_each_page_are_counted_and_published(spark: SparkSession) -> None:

@@ -10,9 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock_worker.api import Batch
 from penstock_worker.api.staging import StagedFiles
 from penstock_worker.api.stores import HadoopFiles, LocalFiles, PublishError, Store, store_of
-from penstock_worker.testing import run
+from penstock_worker.testing import Process, run
 
-pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 ORDERS = [{"id": number} for number in range(10)]
 OVERLAPS = 5
 
@@ -21,20 +20,16 @@ def write(base: Path, df: DataFrame, batch: Batch) -> None:
     batch.parse(df, "id BIGINT").write.parquet(batch.path(str(base)))
 
 
-def test_files_appear_when_the_function_has_returned_in_a_folder_named_by_the_batch(
-    session: SparkSession, tmp_path: Path
-) -> None:
+def test_files_appear_in_a_folder_of_the_batch_after_the_function(session: SparkSession, tmp_path: Path) -> None:
     base = tmp_path / "with space" / "orders"
-    before: list[int] = []
 
     def process(df: DataFrame, batch: Batch) -> str:
         write(base, df, batch)
-        before.append(len(list(base.glob("[!_]*"))))
+        assert not list(base.glob("[!_]*"))
         assert not batch.already_done(path=str(base))
         return batch.id
 
     name = run(process, ORDERS, spark=session).returned
-    assert before == [0]
     rows = session.read.parquet(str(base)).collect()
     assert sorted(row["id"] for row in rows) == list(range(10))
     assert {row["batch"] for row in rows} == {name}
@@ -64,19 +59,23 @@ def test_what_a_failing_function_wrote_is_removed(spark: SparkSession, tmp_path:
     assert not [found for found in tmp_path.rglob("*") if found.is_file()]
 
 
+def write_with_another(base: Path) -> Process:
+    """Return a process whose two attempts begin and end to write at the same time."""
+    start, finish = Barrier(2), Barrier(2)
+
+    def process(df: DataFrame, batch: Batch) -> None:
+        start.wait(60)
+        write(base, df, batch)
+        finish.wait(60)
+
+    return process
+
+
 def test_attempts_that_overlap_leave_each_row_once(spark: SparkSession, tmp_path: Path) -> None:
     """A zombie and its successor write and publish at the same time, and both succeed."""
     for overlap in range(OVERLAPS):
         base = tmp_path / str(overlap)
-        start, finish = Barrier(2), Barrier(2)
-
-        def process(
-            df: DataFrame, batch: Batch, base: Path = base, gates: tuple[Barrier, Barrier] = (start, finish)
-        ) -> None:
-            gates[0].wait(60)
-            write(base, df, batch)
-            gates[1].wait(60)
-
+        process = write_with_another(base)
         with ThreadPoolExecutor(2) as pool:
             attempts = [pool.submit(run, process, ORDERS, spark=spark) for _ in range(2)]
             for attempt in attempts:
@@ -85,9 +84,7 @@ def test_attempts_that_overlap_leave_each_row_once(spark: SparkSession, tmp_path
 
 
 @pytest.mark.parametrize("kind", ["local", "hadoop"])
-def test_of_many_attempts_that_publish_at_once_exactly_one_succeeds(
-    kind: str, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_one_of_many_attempts_that_publish_at_once_succeeds(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     """Hadoop's own local files rename in two steps, so there the attempts follow one another."""
     store: Store = HadoopFiles(spark, f"file://{tmp_path}") if kind == "hadoop" else LocalFiles()
     for number in range(8):

@@ -8,7 +8,6 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock_worker.api import Batch
 from penstock_worker.testing import Message, Process, run
 
-pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 SCHEMA = "id BIGINT NOT NULL, region STRING, amount DOUBLE"
 GOOD = {"id": 1, "region": "north", "amount": 2.5}
 BAD: dict[str, tuple[object, str]] = {
@@ -28,24 +27,17 @@ BAD: dict[str, tuple[object, str]] = {
 }
 
 
-def parsed_into(
-    rows: list[dict[str, Any]],
-    **how: Any,  # noqa: ANN401 - passed on
-) -> Process:
-    """Return a process that parses and reads all rows, as a job that writes would."""
-
-    def process(df: DataFrame, batch: Batch) -> None:
-        rows.extend(row.asDict() for row in batch.parse(df, SCHEMA, **how).collect())
-
-    return process
+def parse_all(*columns: str, **options: Any) -> Process:  # noqa: ANN401 - passed on
+    """Return a process that reads all rows, as a job that writes would, and returns these columns."""
+    return lambda df, batch: [
+        tuple(row[column] for column in columns) for row in batch.parse(df, SCHEMA, **options).collect()
+    ]
 
 
 def test_good_rows_become_columns_and_bad_ones_are_rejected_each_with_its_reason(session: SparkSession) -> None:
-    rows: list[dict[str, Any]] = []
     payloads = [payload for payload, _ in BAD.values()]
-    result = run(parsed_into(rows), [GOOD, *payloads, {"id": 2}], spark=session)
-    assert [(row["id"], row["region"], row["amount"]) for row in rows] == [(1, "north", 2.5), (2, None, None)]
-    assert [row["seq"] for row in rows] == [1, len(BAD) + 2]
+    result = run(parse_all("seq", "id", "region", "amount"), [GOOD, *payloads, {"id": 2}], spark=session)
+    assert result.returned == [(1, 1, "north", 2.5), (len(BAD) + 2, 2, None, None)]
     wrong = {
         name: result.rejected.get(sequence)
         for sequence, (name, (_, reason)) in enumerate(BAD.items(), 2)
@@ -78,9 +70,7 @@ READING: dict[str, tuple[Process, object]] = {
 }
 
 
-def test_every_bad_row_is_rejected_whatever_the_function_reads(
-    session: SparkSession, subtests: pytest.Subtests
-) -> None:
+def test_every_bad_row_is_rejected_whatever_is_read(session: SparkSession, subtests: pytest.Subtests) -> None:
     for name, (process, returned) in READING.items():
         with subtests.test(name):
             result = run(process, ["bad", GOOD, "bad", GOOD], spark=session)
@@ -103,29 +93,27 @@ def test_rejecting_bad_rows_needs_no_job_where_the_function_reads_all_rows(spark
 
 
 def test_a_batch_may_have_bad_rows_only(spark: SparkSession) -> None:
-    rows: list[dict[str, Any]] = []
-    result = run(parsed_into(rows), [f"bad {number}" for number in range(3000)], spark=spark)
-    assert not rows
+    result = run(parse_all("id"), [f"bad {number}" for number in range(3000)], spark=spark)
+    assert result.returned == []
     assert list(result.rejected) == list(range(1, 3001))
 
 
 def test_kept_columns_can_be_chosen_and_fields_put_into_one_column(spark: SparkSession) -> None:
-    rows: list[dict[str, Any]] = []
-    run(parsed_into(rows, keep=("seq", "delivered"), into="order"), [Message(GOOD, delivered=2)], spark=spark)
-    assert [{**row, "order": row["order"].asDict()} for row in rows] == [{"order": GOOD, "seq": 1, "delivered": 2}]
+    def process(df: DataFrame, batch: Batch) -> dict[str, Any]:
+        (row,) = batch.parse(df, SCHEMA, keep=("seq", "delivered"), into="order").collect()
+        return row.asDict(recursive=True)
+
+    result = run(process, [Message(GOOD, delivered=2)], spark=spark)
+    assert result.returned == {"order": GOOD, "seq": 1, "delivered": 2}
 
 
 def test_parsing_that_cannot_work_is_refused(spark: SparkSession, subtests: pytest.Subtests) -> None:
+    unknown: Any = "xml"
+    taken = r'have a column timestamp: .*keep=\("stream", "seq"\).* into="message"'
     refusals: dict[str, Process] = {
-        r'have a column timestamp: .*keep=\("stream", "seq"\).* into="message"': lambda df, batch: batch.parse(
-            df, "Timestamp STRING"
-        ),
+        taken: lambda df, batch: batch.parse(df, "Timestamp STRING"),
         "has no column data: parse what `process` was given": lambda df, batch: batch.parse(df.drop("data"), SCHEMA),
-        "cannot be parsed as xml: the formats are json and csv": lambda df, batch: batch.parse(
-            df,
-            SCHEMA,
-            "xml",  # type: ignore[arg-type]
-        ),
+        "cannot be parsed as xml: the formats are json and csv": lambda df, batch: batch.parse(df, SCHEMA, unknown),
     }
     for refusal, process in refusals.items():
         with subtests.test(refusal), pytest.raises(ValueError, match=refusal):
@@ -133,30 +121,28 @@ def test_parsing_that_cannot_work_is_refused(spark: SparkSession, subtests: pyte
 
 
 def test_csv_is_parsed_with_sparks_own_options(session: SparkSession) -> None:
-    rows: list[dict[str, Any]] = []
     payloads = ["7,north,2.5", "x,north,2.5", ",east,1", "8|south|3"]
-    result = run(parsed_into(rows, format="csv"), payloads, spark=session)
-    assert [(row["id"], row["region"], row["amount"]) for row in rows] == [(7, "north", 2.5)]
+    result = run(parse_all("id", "region", "amount", format="csv"), payloads, spark=session)
+    assert result.returned == [(7, "north", 2.5)]
     assert result.rejected == {
         2: "The payload is not CSV of the schema: x,north,2.5",
         3: "id is missing.",
         4: "The payload is not CSV of the schema: 8|south|3",
     }
-    run(parsed_into(rows, format="csv", options={"sep": "|"}), ["8|south|3"], spark=session)
-    assert [row["id"] for row in rows] == [7, 8]
+    other = run(parse_all("id", format="csv", options={"sep": "|"}), ["8|south|3"], spark=session)
+    assert other.returned == [(8,)]
 
 
 def test_a_schema_may_be_nested_and_given_as_a_type(session: SparkSession) -> None:
     from pyspark.sql.types import ArrayType, LongType, StructField, StructType  # noqa: PLC0415 - slow to import
 
     items = StructType([StructField("items", ArrayType(StructType([StructField("id", LongType())])), nullable=False)])
-    found: list[Any] = []
 
-    def process(df: DataFrame, batch: Batch) -> None:
-        found.extend(batch.parse(df, items).selectExpr("seq", "inline(items)").collect())
+    def process(df: DataFrame, batch: Batch) -> list[tuple[int, int]]:
+        return [tuple(row) for row in batch.parse(df, items).selectExpr("seq", "inline(items)").collect()]
 
     result = run(process, [{"items": [{"id": 4}, {"id": 5}]}, {"items": [{"id": "x"}]}, {}], spark=session)
-    assert [tuple(row) for row in found] == [(1, 4), (1, 5)]
+    assert result.returned == [(1, 4), (1, 5)]
     assert sorted(result.rejected) == [2, 3]
 
 

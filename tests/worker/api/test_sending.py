@@ -6,7 +6,6 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock_worker.api import Batch
 from penstock_worker.testing import Message, Process, run
 
-pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 ORDERS = [{"id": number, "region": ("north", "south")[number % 2]} for number in range(6)]
 
 
@@ -37,14 +36,12 @@ def test_ids_of_what_is_of_the_whole_batch_are_the_same_when_it_is_run_again(ses
 
 
 def test_a_message_has_the_same_id_in_another_batch(spark: SparkSession) -> None:
-    def process(df: DataFrame, batch: Batch) -> None:
-        batch.send(df, df["subject"], "data")
+    def ids(*messages: Message) -> dict[bytes, str]:
+        sent = run(lambda df, batch: batch.send(df, df["subject"], "data"), messages, spark=spark).sent
+        return {message.data: message.message_id for message in sent}
 
-    first = run(process, [Message("a", seq=3), Message("b", seq=4)], spark=spark).sent
-    second = run(process, [Message("b", seq=4), Message("c", seq=5)], spark=spark).sent
-    assert {message.message_id for message in first if message.data == b"b"} == {
-        message.message_id for message in second if message.data == b"b"
-    }
+    first, second = ids(Message("a", seq=3), Message("b", seq=4)), ids(Message("b", seq=4), Message("c", seq=5))
+    assert first[b"b"] == second[b"b"]
 
 
 def lines(order: str) -> Process:
@@ -64,10 +61,10 @@ def test_several_rows_of_one_message_have_ids_of_their_own_in_any_order(spark: S
 
 
 def test_payload_and_headers_can_be_columns(session: SparkSession) -> None:
-    def process(df: DataFrame, batch: Batch) -> None:
-        batch.send(df, df["subject"], "data", headers=df["headers"])
-
-    (sent,) = run(process, [Message(b"\xff\x00", "a.b", {"K": ["1", "2"]})], spark=session).sent
+    message = Message(b"\xff\x00", "a.b", {"K": ["1", "2"]})
+    (sent,) = run(
+        lambda df, batch: batch.send(df, df["subject"], "data", headers=df["headers"]), [message], spark=session
+    ).sent
     assert (sent.subject, sent.data, sent.headers) == ("a.b", b"\xff\x00", {"K": ["1", "2"]})
 
 
@@ -81,14 +78,15 @@ UNSENDABLE = [
 ]
 
 
-def test_rows_that_cannot_be_sent_are_refused_before_any_is_sent(
-    spark: SparkSession, subtests: pytest.Subtests
-) -> None:
+def send(subject: str, data: str | None) -> Process:
+    def process(df: DataFrame, batch: Batch) -> None:
+        rows = df.selectExpr("*", f"{subject} AS to", "CAST(NULL AS BINARY) AS nothing")
+        batch.send(rows if data else df.select("subject", "seq"), rows["to"] if data else "a", data)
+
+    return process
+
+
+def test_rows_that_cannot_be_sent_are_refused(spark: SparkSession, subtests: pytest.Subtests) -> None:
     for subject, data, refusal in UNSENDABLE:
-
-        def process(df: DataFrame, batch: Batch, subject: str = subject, data: str | None = data) -> None:
-            rows = df.selectExpr("*", f"{subject} AS to", "CAST(NULL AS BINARY) AS nothing")
-            batch.send(rows if data else df.select("subject", "seq"), rows["to"] if data else "a", data)
-
         with subtests.test(refusal), pytest.raises(ValueError, match=refusal):
-            run(process, ["m"], spark=spark)
+            run(send(subject, data), ["m"], spark=spark)

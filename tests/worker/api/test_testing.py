@@ -10,7 +10,6 @@ from penstock_worker.api.rejections import Rejections
 from penstock_worker.policy.outcome import Rejection
 from penstock_worker.testing import Message, run
 
-pytestmark = pytest.mark.timeout(300)  # the first test of a session starts its JVM
 MOMENT = datetime(2026, 5, 4, 3, 2, 1, 123456, tzinfo=UTC)
 
 

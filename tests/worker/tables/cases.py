@@ -26,16 +26,24 @@ def parsed(df: DataFrame, batch: Batch) -> DataFrame:
     return batch.parse(df, "id BIGINT", keep=("stream", "seq"))
 
 
-def overlapping(sink: Callable[[DataFrame, Batch], object], spark: SparkSession) -> list[Future[Any]]:
+def overlapping(write: Callable[[DataFrame, Batch], object], spark: SparkSession) -> list[Future[Any]]:
     """Run two attempts at one batch that write at the same time."""
     start = Barrier(2)
 
     def process(df: DataFrame, batch: Batch) -> object:
         start.wait(60)
-        return sink(df, batch)
+        return write(df, batch)
 
     with ThreadPoolExecutor(2) as pool:
         return [pool.submit(run, process, ORDERS, spark=spark) for _ in range(2)]
+
+
+def write_overlapping(write: Callable[[DataFrame, Batch], object], spark: SparkSession, conflict: str) -> None:
+    """Run two attempts, of which one may fail with this conflict, and the batch once more."""
+    problems = [attempt.exception() for attempt in overlapping(write, spark)]
+    assert all(problem is None or conflict in str(problem) for problem in problems), problems
+    assert None in problems
+    run(write, ORDERS, spark=spark)
 
 
 def append_to_delta(table: Path, name: str = "") -> Callable[[DataFrame, Batch], object]:
@@ -64,10 +72,7 @@ def test_delta_refuses_one_of_two_attempts_that_overlap_or_skips_it(spark: Spark
     for overlap in range(OVERLAPS):
         table = folder / f"delta-{overlap}"
         spark.createDataFrame([], "id BIGINT, stream STRING, seq BIGINT").write.format("delta").save(str(table))
-        problems = [attempt.exception() for attempt in overlapping(append_to_delta(table), spark)]
-        assert all(problem is None or "DELTA_CONCURRENT_TRANSACTION" in str(problem) for problem in problems), problems
-        assert None in problems
-        run(append_to_delta(table), ORDERS, spark=spark)
+        write_overlapping(append_to_delta(table), spark, "DELTA_CONCURRENT_TRANSACTION")
         assert delta_rows(spark, table) == 10
 
 
@@ -102,11 +107,7 @@ def test_iceberg_holds_each_message_once_if_attempts_that_overlap_merge_with_bot
     for overlap in range(OVERLAPS):
         name = f"ice.db.merged_{overlap}"
         spark.sql(f"CREATE TABLE {name} (id BIGINT, stream STRING, seq BIGINT) USING iceberg")
-        process = merge_into_iceberg(name)
-        problems = [attempt.exception() for attempt in overlapping(process, spark)]
-        assert all(problem is None or "conflict" in str(problem) for problem in problems), problems
-        assert None in problems
-        run(process, ORDERS, spark=spark)
+        write_overlapping(merge_into_iceberg(name), spark, "conflict")
         assert spark.table(name).count() == 10
 
 
