@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import accumulate, count
 from typing import TypeVar
 
+from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine import actions, events
 from penstock_worker.policy.machine.batch import Stage
 from penstock_worker.policy.machine.machine import Machine
@@ -33,23 +34,26 @@ class Play:
         self.machine = Machine(settings, ack_wait_seconds=ACK_WAIT_SECONDS, passes_on=passes_on)
         self.now = 0.0
         self.asked: list[object] = []
+        self.ledger: tuple[Entry, ...] = ()
+        """The entries that the machine reads."""
         self._blocks = count(1)
 
     @classmethod
-    def ready(cls, *, ledger: bool = True, **batch: float) -> "Play":
-        """Return a machine that has started: the driver is ready, the ledger is empty."""
+    def ready(cls, *entries: Entry, ledger: bool = True, passes_on: bool = True, **batch: float) -> "Play":
+        """Return a machine that has started: the driver is ready, and the ledger has these entries."""
         limits = replace(SETTINGS.batch, **batch)  # type: ignore[arg-type]  # each is what its field wants
-        play = cls(replace(SETTINGS, ledger=ledger, batch=limits))
+        play = cls(replace(SETTINGS, ledger=ledger, batch=limits), passes_on=passes_on)
         play.handle(events.Started(), events.DriverReady("one"))
+        play.ledger = entries
         if ledger:
-            play.handle(events.LedgerRead(()))
+            play.read_ledger()
         play.asked.clear()
         return play
 
     @classmethod
     def running(cls, *sequences: int, ledger: bool = False, **batch: float) -> "tuple[Play, actions.HandOver]":
         """Return a machine with a batch that runs."""
-        play = cls.ready(ledger=ledger, **batch)
+        play = cls.ready(ledger=ledger, passes_on=True, **batch)
         play.arrive(*sequences)
         return play, play.run()
 
@@ -57,6 +61,16 @@ class Play:
         for event in happened:
             self.asked += self.machine.handle(event, now=self.now, chance=0.0)
             assert not self.machine.books.imbalance()
+
+    def read_ledger(self) -> None:
+        self.one(actions.ReadLedger)
+        self.handle(events.LedgerRead(self.ledger))
+
+    def redeliver(self, *sequences: int) -> int:
+        """Redeliver messages, and answer what the machine then reads in the ledger; return the number of the block."""
+        block = self.arrive(*sequences, redelivered=True)
+        self.read_ledger()
+        return block
 
     def wait(self, seconds: float) -> None:
         """Let time pass, with ticks."""

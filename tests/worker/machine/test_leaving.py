@@ -13,25 +13,24 @@ def at_work() -> tuple[Play, actions.HandOver]:
     return play, run
 
 
-def test_retired_worker_gives_back_what_it_collected_and_finishes_what_runs() -> None:
-    play, run = at_work()
-    play.handle(events.Retire())
-    assert play.take(actions.HoldPull)[-1].reasons == (HoldReason.RETIRING,)
-    assert play.given_back() == [(2, 0)]
-    play.end(run, Verdict.OK)
-    (settled,) = play.settle()
-    assert settled.batch_id == run.batch_id
-    assert (play.held, play.take(actions.Stop)) == (0, [])
-
-
-def test_leaving_worker_stops_pulling_before_it_gives_anything_back() -> None:
-    """Else the server delivers it here again for an open request, and each delivery counts."""
-    for leaving in (events.Retire(), events.Terminate(grace_seconds=20.0)):
-        play, _ = at_work()
+def test_leaving_worker_stops_pulling_gives_back_what_it_collected_and_finishes_what_runs() -> None:
+    """It stops pulling first. Otherwise the server delivers the messages here again, and each delivery counts."""
+    for leaving, reason in (
+        (events.Retire(), HoldReason.RETIRING),
+        (events.Terminate(grace_seconds=20.0), HoldReason.ENDING),
+    ):
+        play, run = at_work()
         play.take(actions.HoldPull)
         play.handle(leaving)
         order = [type(each) for each in play.asked if isinstance(each, actions.HoldPull | actions.GiveBack)]
         assert order[:2] == [actions.HoldPull, actions.GiveBack]
+        assert play.take(actions.HoldPull)[-1].reasons == (reason,)
+        assert play.given_back() == [(2, 0)]
+        play.end(run, Verdict.OK)
+        (settled,) = play.settle()
+        assert settled.batch_id == run.batch_id
+        assert play.held == 0
+        assert bool(play.take(actions.Stop)) is (reason is HoldReason.ENDING)
 
 
 def test_retired_worker_gives_back_what_arrives_or_waits_to_run_again() -> None:

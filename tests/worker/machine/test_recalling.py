@@ -25,29 +25,13 @@ def entry(*ranges: Range, committed: bool = False, losses: int = 0, attempts: in
     )
 
 
-def found(*entries: Entry) -> Play:
-    """Return a machine that reads these entries in its ledger."""
-    play = Play(SETTINGS)
-    play.handle(events.Started(), events.DriverReady("one"), events.LedgerRead(entries))
-    play.asked.clear()
-    return play
-
-
-def redeliver(play: Play, *sequences: int, ledger: tuple[Entry, ...] = ()) -> int:
-    """Redeliver messages, and answer what the machine then reads in the ledger."""
-    block = play.arrive(*sequences, redelivered=True)
-    play.one(actions.ReadLedger)
-    play.handle(events.LedgerRead(ledger))
-    return block
-
-
 def test_a_batch_whose_engine_died_runs_again_under_its_id_once_all_its_messages_are_redelivered() -> None:
     open_entry = entry((3, 4), (7, 7), attempts=2)
-    play = found(open_entry)
-    redeliver(play, 4, 7, ledger=(open_entry,))
+    play = Play.ready(open_entry)
+    play.redeliver(4, 7)
     play.wait(SETTINGS.batch.max_wait_seconds)
     assert not play.runs()
-    redeliver(play, 3, ledger=(open_entry,))
+    play.redeliver(3)
     run = play.run()
     assert (run.batch_id, run.ranges, run.attempt) == (open_entry.batch_id, open_entry.ranges, 3)
     assert Note.ADOPTED in play.notes()
@@ -55,8 +39,8 @@ def test_a_batch_whose_engine_died_runs_again_under_its_id_once_all_its_messages
 
 def test_the_messages_of_a_committed_batch_are_only_acknowledged() -> None:
     committed = entry((1, 10), committed=True)
-    play = found(committed)
-    block = redeliver(play, 2, 9, ledger=(committed,))
+    play = Play.ready(committed)
+    block = play.redeliver(2, 9)
     assert play.one(actions.Acknowledge).pieces == (Piece(block, 0, 2),)
     play.wait(SETTINGS.batch.max_wait_seconds)
     assert not play.runs()
@@ -64,8 +48,8 @@ def test_the_messages_of_a_committed_batch_are_only_acknowledged() -> None:
 
 def test_if_some_messages_are_not_redelivered_the_others_run_under_a_new_id_and_the_entry_is_deleted() -> None:
     open_entry = entry((1, 3))
-    play = found(open_entry)
-    redeliver(play, 1, 3, ledger=(open_entry,))
+    play = Play.ready(open_entry)
+    play.redeliver(1, 3)
     play.wait(2 * ACK_WAIT_SECONDS)
     assert not play.runs()
     play.wait(2 * ACK_WAIT_SECONDS)
@@ -78,19 +62,19 @@ def test_if_some_messages_are_not_redelivered_the_others_run_under_a_new_id_and_
 def test_messages_are_handed_back_for_the_worker_that_has_the_first_message_of_their_batch() -> None:
     """So another worker collects the batch of a worker that was killed, under its id."""
     open_entry = entry((1, 3))
-    play = found(open_entry)
-    block = redeliver(play, 2, 3, ledger=(open_entry,))
+    play = Play.ready(open_entry)
+    block = play.redeliver(2, 3)
     play.wait(FIRST_PASSING_SECONDS + TICK_SECONDS)
     assert play.one(actions.GiveBack).pieces == (Piece(block, 0, 2),)
-    redeliver(play, 1, 2, 3, ledger=(open_entry,))
+    play.redeliver(1, 2, 3)
     assert play.run().batch_id == open_entry.batch_id
 
 
 def test_messages_that_are_handed_back_and_return_each_time_run_in_the_end() -> None:
     open_entry = entry((1, 3))
-    play = found(open_entry)
+    play = Play.ready(open_entry)
     for _ in range(100):
-        redeliver(play, 3, ledger=(open_entry,))
+        play.redeliver(3)
         play.wait(TICK_SECONDS)
         if not play.take(actions.GiveBack):
             break
@@ -101,26 +85,25 @@ def test_messages_that_are_handed_back_and_return_each_time_run_in_the_end() -> 
 def test_nothing_is_handed_back_where_the_server_limits_deliveries() -> None:
     """The server gives up a message that it has delivered too often."""
     open_entry = entry((1, 3))
-    play = Play(SETTINGS, passes_on=False)
-    play.handle(events.Started(), events.DriverReady("one"), events.LedgerRead((open_entry,)))
-    play.asked.clear()
-    redeliver(play, 2, ledger=(open_entry,))
+    play = Play.ready(open_entry, passes_on=False)
+    play.redeliver(2)
     play.wait(2 * ACK_WAIT_SECONDS)
     assert not play.take(actions.GiveBack)
     assert play.run().ranges == ((2, 2),)
 
 
 def test_the_ledger_is_read_again_for_batches_opened_since() -> None:
-    play = found()
+    play = Play.ready()
     since = entry((5, 6))
-    redeliver(play, 5, 6, ledger=(since,))
+    play.ledger = (since,)
+    play.redeliver(5, 6)
     assert play.run().batch_id == since.batch_id
 
 
 def test_while_the_ledger_cannot_be_read_nothing_is_pulled_and_redelivered_messages_wait() -> None:
     starting = Play(SETTINGS)
     starting.handle(events.Started(), events.DriverReady("one"))
-    later = found()
+    later = Play.ready()
     later.arrive(5, redelivered=True)
     for play in (starting, later):
         assert play.take(actions.ReadLedger)
@@ -136,9 +119,10 @@ def test_while_the_ledger_cannot_be_read_nothing_is_pulled_and_redelivered_messa
 
 def test_a_message_redelivered_twice_while_its_batch_is_recalled_is_held_once() -> None:
     open_entry = entry((1, 3))
-    play = found(open_entry)
-    first = redeliver(play, 1, 2, ledger=(open_entry,))
-    redeliver(play, 2)
+    play = Play.ready(open_entry)
+    first = play.redeliver(1, 2)
+    play.ledger = ()
+    play.redeliver(2)
     assert play.one(actions.LetGo).pieces == (Piece(first, 1, 2),)
     play.wait(4 * ACK_WAIT_SECONDS)
     assert sorted(run.ranges for run in play.runs()) == [((1, 1),), ((2, 2),)]
@@ -146,8 +130,8 @@ def test_a_message_redelivered_twice_while_its_batch_is_recalled_is_held_once() 
 
 def test_a_batch_that_was_open_each_time_its_worker_died_is_suspected() -> None:
     open_entry = entry((1, 2), losses=SUSPECTED_FROM - 1)
-    play = found(open_entry)
-    redeliver(play, 1, 2, ledger=(open_entry,))
+    play = Play.ready(open_entry)
+    play.redeliver(1, 2)
     assert Note.SUSPECTED in play.notes()
     play.arrive(3)
     alone = play.run()
@@ -159,7 +143,7 @@ def test_a_batch_that_was_open_each_time_its_worker_died_is_suspected() -> None:
 
 def test_an_entry_whose_messages_are_all_acknowledged_is_deleted() -> None:
     old, young = entry((1, 3)), entry((5, 9))
-    play = found(old, young)
+    play = Play.ready(old, young)
     play.handle(events.Counted(pending=0, ack_pending=5, ack_floor=4))
     assert play.one(actions.DeleteLedger).batch_ids == (old.batch_id,)
 
@@ -208,7 +192,7 @@ def test_termination_does_not_wait_longer_than_its_grace() -> None:
 
 def test_messages_find_their_former_batch_though_the_server_forgot_that_it_delivered_them() -> None:
     open_entry = entry((1, 3))
-    play = found(open_entry)
+    play = Play.ready(open_entry)
     play.arrive(1, 2, 3, 4)
     play.handle(events.LedgerRead((open_entry,)))
     assert play.run().batch_id == open_entry.batch_id
@@ -226,7 +210,7 @@ def test_a_message_stored_later_under_a_finished_sequence_is_processed() -> None
 
 def test_a_message_stored_later_under_a_committed_sequence_is_processed_under_another_id() -> None:
     committed = entry((1, 3), committed=True)
-    play = found(committed)
+    play = Play.ready(committed)
     play.arrive(1, 2, 3, later=100)
     play.handle(events.LedgerRead((committed,)))
     play.wait(SETTINGS.batch.max_wait_seconds)
@@ -238,8 +222,8 @@ def test_a_message_stored_later_under_a_committed_sequence_is_processed_under_an
 def test_an_engine_stops_if_it_holds_messages_that_the_stream_has_lost() -> None:
     """An answer would settle the message that has the sequence now: one redelivered before, or fresh to the server."""
     fresh, _ = Play.running(1, 2, 3, ledger=True)
-    redelivered = found()
-    redeliver(redelivered, 3)
+    redelivered = Play.ready()
+    redelivered.redeliver(3)
     redelivered.wait(SETTINGS.batch.max_wait_seconds)
     redelivered.run()
     for play in (fresh, redelivered):

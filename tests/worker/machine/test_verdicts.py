@@ -1,7 +1,5 @@
 """What the machine does after each verdict."""
 
-from collections import defaultdict
-
 import pytest
 
 from penstock_worker.policy.machine import actions, events
@@ -201,20 +199,6 @@ def test_an_unusable_driver_stops_the_worker() -> None:
     play.handle(events.Started(), events.LedgerRead(()), events.DriverUnusable("job.py cannot be imported"))
     stop = play.one(actions.Stop)
     assert (stop.code, stop.sentence) == (EXIT_CODE_STOPPED, "job.py cannot be imported")
-
-
-def test_waiting_messages_run_while_a_batch_is_split() -> None:
-    play = Play.ready()
-    play.arrive(*range(1, 101))
-    play.arrive(*range(101, 201))
-    done: defaultdict[bool, int] = defaultdict(int)
-    while wanted := play.runs():
-        for run in wanted:
-            spoilt = run.ranges[0][0] <= 50 <= run.ranges[-1][1]
-            play.end(run, Verdict.DATA if spoilt else Verdict.OK)
-            done[spoilt] += 1
-        play.settle()
-    assert play.machine.books.tally.acked == 199
 
 
 def test_a_condemned_message_is_dead_lettered_though_another_part_of_its_batch_was_cancelled() -> None:
