@@ -16,8 +16,7 @@ def server(shared_servers: SharedServers) -> NatsServer:
 
 @pytest.fixture
 async def work(server: NatsServer, fresh_name: str) -> AsyncIterator[Scene]:
-    """A scene with a consumer, and a group of its own because all tests share the server's subjects."""
+    """A scene with a group of its own, because all tests share the server's subjects."""
     async with scene(server.url, f"engine-{fresh_name}") as made:
-        await made.consumer()
         made.change(group=f"shop/{fresh_name}")
         yield made

@@ -29,11 +29,8 @@ FAULT = Fault("ArithmeticException", "÷ by zero\nin row 7", "DIVIDE_BY_ZERO", "
 
 @pytest.mark.interpreter
 @pytest.mark.parametrize("variant", NEWEST_VARIANTS)
-async def test_every_message_is_handed_to_the_driver_once_and_acknowledged(
-    variant: str, shared_servers: SharedServers, fresh_name: str
-) -> None:
+async def test_every_message_is_processed_once(variant: str, shared_servers: SharedServers, fresh_name: str) -> None:
     async with scene(shared_servers.get(variant).url, f"engine-{fresh_name}") as work:
-        await work.consumer()
         await work.publish_many(MANY)
         await work.process_all()
         assert work.handed() == [*range(1, MANY + 1)]
@@ -59,18 +56,8 @@ async def test_batch_describes_its_messages_and_is_forgotten_by_the_driver_once_
     assert set(work.script.forgotten) == {each.name for each, _ in work.script.handed}
 
 
-async def test_headers_empty_payloads_and_non_ascii_text_reach_the_driver_unchanged(work: Scene) -> None:
-    await work.publish(b"", subject="commande.é", headers={"Name": ["é", "è"], "name": "ñ"})
-    await work.process_all()
-    (row,) = work.script.handed[0][1].to_pylist()
-    assert (row["subject"], row["stream"]) == (f"{work.stream}.commande.é", work.stream)
-    assert row["data"] == b""
-    assert row["headers"] == [("Name", ["é", "è"]), ("name", ["ñ"])]
-
-
 async def test_messages_of_many_megabytes_are_processed(start_nats: StartNats) -> None:
     async with scene(start_nats(max_payload_bytes=8 << 20).url, "large") as work:
-        await work.consumer()
         work.change(batch=BatchSettings(max_messages=10, max_bytes=2 * LARGE))
         await work.publish(*(bytes([number]) * LARGE for number in range(6)))
         await work.process_all()
@@ -235,10 +222,8 @@ async def test_worker_that_is_full_many_times_has_each_message_delivered_once(wo
     assert (await work.info()).delivered.consumer_sequence == 20 * MANY
 
 
-async def test_full_worker_withdraws_its_requests_and_leaves_later_messages_to_others(
-    work: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It had asked ahead because its first run was short."""
+async def test_full_worker_withdraws_its_pull_requests(work: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later messages stay for other workers. It had asked ahead because its first run was short."""
     monkeypatch.setattr(collecting, "SHORT_SECONDS", 0.5)
     monkeypatch.setattr(intake, "MOST_SECONDS", REQUEST_SECONDS)
     work.batch_of(MOST)
@@ -254,21 +239,6 @@ async def test_full_worker_withdraws_its_requests_and_leaves_later_messages_to_o
         await work.until(pending=MOST, ack_pending=held)
         gate.open()
         await work.until(pending=0)
-
-
-async def test_redelivered_messages_are_batches_of_their_own(work: Scene) -> None:
-    await work.publish_many(5)
-    for message in await work.js.consumer(work.stream, "etl").fetch(5):
-        message.nak()
-    await work.publish_many(5)
-    await work.process_all()
-    kinds = {
-        (handed.redelivered, row["seq"], row["delivered"])
-        for handed, rows in work.script.handed
-        for row in rows.to_pylist()
-    }
-    again, fresh = range(1, 6), range(6, 11)
-    assert kinds == {*((True, each, 2) for each in again), *((False, each, 1) for each in fresh)}
 
 
 async def test_engine_works_without_a_ledger(work: Scene) -> None:

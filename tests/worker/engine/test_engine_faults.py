@@ -2,9 +2,9 @@
 
 import shutil
 import signal
-import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -44,31 +44,10 @@ async def in_a_run(work: Scene, gate: Gate) -> AsyncIterator[Program]:
         yield engine
 
 
-async def kill_in_a_run(work: Scene) -> dict[str, tuple[int, ...]]:
-    """Publish messages, kill an engine in its first run, and return the batches that it began."""
-    await work.replace_consumer(ack_wait=ACK_WAIT)
-    gate = work.hold_runs()
-    await work.publish_many(SOME)
-    engine = work.program("killed")
-    engine.start()
-    await work.eventually(gate.has_begun.is_set)
-    engine.kill()
-    begun = batches(work)
-    work.script.handed.clear()
-    gate.open()
-    assert begun
-    return begun
-
-
 def batches(work: Scene) -> dict[str, tuple[int, ...]]:
     """Return the sequences of all batches that were handed over, by id."""
     handed = list(work.script.handed)
     return {each.name.batch_id: tuple(rows["seq"].to_pylist()) for each, rows in handed}
-
-
-def in_batches(work: Scene) -> list[int]:
-    """Return the sequences of all batches, sorted; a message that is in two batches is there twice."""
-    return sorted(sequence for sequences in batches(work).values() for sequence in sequences)
 
 
 async def code_of(work: Scene, engine: Program) -> int:
@@ -77,52 +56,28 @@ async def code_of(work: Scene, engine: Program) -> int:
     return engine.wait_ended(PATIENCE_SECONDS)
 
 
-@pytest.mark.interpreter
-async def test_batch_of_a_killed_engine_is_processed_again_under_its_id(work: Scene) -> None:
-    with work.driver():
-        before = await kill_in_a_run(work)
-        await work.drained()
-    assert before.items() <= batches(work).items()
-    assert in_batches(work) == [*range(1, SOME + 1)]
-    await work.assert_all_settled()
-
-
-@pytest.mark.full
-async def test_batch_of_a_killed_engine_keeps_its_id_when_several_workers_get_its_messages(work: Scene) -> None:
-    """The server deals redelivered messages to all that wait for messages, one by one."""
-    with work.driver():
-        before = await kill_in_a_run(work)
-        async with work.working():
-            work.change(worker="etl-1")
-            async with work.working():
-                await work.until(pending=0)
-    assert before.items() <= batches(work).items()
-    assert in_batches(work) == [*range(1, SOME + 1)]
-    await work.assert_all_settled()
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("moment", [0, 1, 3])
-async def test_engine_killed_after_any_number_of_runs_loses_nothing(work: Scene, moment: int) -> None:
-    runs = threading.Semaphore(0)
-
-    def count(*_: object) -> Outcome:
-        runs.release()
-        return REJECTED
-
+@pytest.mark.parametrize(
+    "workers", [pytest.param(1, marks=pytest.mark.interpreter), pytest.param(2, marks=pytest.mark.full)]
+)
+async def test_batch_of_a_killed_engine_is_processed_again_under_its_id(work: Scene, workers: int) -> None:
+    """The server deals redelivered messages to all workers that wait for messages, one by one."""
     await work.replace_consumer(ack_wait=ACK_WAIT)
-    work.script.process = count
-    await work.publish_many(COUNT)
-    with work.driver():
-        first = work.program("first")
-        first.start()
-        for _ in range(moment):
-            await work.eventually(lambda: runs.acquire(blocking=False))
-        first.kill()
-        await work.drained()
-    assert {*work.handed()} == {*range(1, COUNT + 1)}
+    gate = work.hold_runs()
+    await work.publish_many(SOME)
+    async with in_a_run(work, gate) as killed, AsyncExitStack() as engines:
+        killed.kill()
+        before = batches(work)
+        work.script.handed.clear()
+        gate.open()
+        for number in range(workers):
+            work.change(worker=f"etl-{number}")
+            _ = await engines.enter_async_context(work.working())
+        await work.until(pending=0)
+    after = batches(work)
+    assert before
+    assert before.items() <= after.items()
+    assert sorted(chain(*after.values())) == [*range(1, SOME + 1)], "each message is in one batch"
     await work.assert_all_settled()
-    assert [letter.data for letter in await work.letters()] == [b"1"]
 
 
 @pytest.mark.full
@@ -167,21 +122,6 @@ async def test_sigterm_ends_an_engine_whose_driver_hangs(work: Scene) -> None:
 
 
 @pytest.mark.full
-async def test_driver_that_restarts_as_another_process_gets_the_batch_again(work: Scene) -> None:
-    await work.publish_many(SOME)
-    async with work.working():
-        driver = work.driver_process("hang")
-        driver.start()
-        await work.eventually(lambda: "hanging" in driver.log_tail())
-        driver.kill()
-        with work.driver():
-            await work.until(pending=0)
-    assert work.handed() == [*range(1, SOME + 1)]
-    assert (await work.info()).num_redelivered == 0
-    await work.assert_all_settled()
-
-
-@pytest.mark.full
 async def test_engine_with_an_ending_driver_gives_back_what_it_collected_and_finishes_its_run(work: Scene) -> None:
     """In a pod that is deleted the driver learns of it first, and the engine once the driver has ended."""
     work.change(batch=BatchSettings(max_wait_seconds=PATIENCE_SECONDS))
@@ -221,9 +161,7 @@ async def test_engine_goes_on_with_the_driver_that_replaces_one_that_ended(work:
     await work.assert_all_settled()
 
 
-async def test_abandoned_driver_is_ordered_to_end_once_it_answers_again(
-    work: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_abandoned_driver_is_ordered_to_end(work: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver that was frozen for long would otherwise stay, and get no batch from any engine."""
     monkeypatch.setattr(running, "DRIVER_DEADLINE_SECONDS", 0)
     monkeypatch.setattr(running, "CANCELLING_SECONDS", 0.1)
@@ -239,7 +177,6 @@ async def test_abandoned_driver_is_ordered_to_end_once_it_answers_again(
 async def test_batch_is_confirmed_after_its_server_restarts_in_a_run(start_nats: StartNats) -> None:
     server = start_nats()
     async with scene(server.url, "restart") as work:
-        await work.consumer()
         gate = work.hold_runs()
         await work.publish_many(SOME)
         async with work.worker():
@@ -259,7 +196,6 @@ async def test_engine_reconnects_with_a_changed_password(start_nats: StartNats, 
     user.write_text("engine")
     password.write_text("before\n")
     async with scene(server.url.replace("nats://", "nats://tests:tests@"), "rotated") as work:
-        await work.consumer()
         work.connect(ConnectionSettings(servers=(server.url,), user_file=str(user), password_file=str(password)))
         gate = work.hold_runs()
         await work.publish_many(1)
@@ -279,9 +215,7 @@ async def test_engine_reconnects_with_a_changed_password(start_nats: StartNats, 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["cut", "half-open"])
-async def test_broken_link_in_a_run_loses_nothing(
-    server: NatsServer, work: Scene, start_relay: StartRelay, kind: str
-) -> None:
+async def test_broken_link_loses_nothing(server: NatsServer, work: Scene, start_relay: StartRelay, kind: str) -> None:
     relay = start_relay(server.port)
     await work.replace_consumer(ack_wait=ACK_WAIT)
     work.connect(ConnectionSettings(servers=(relay.url,)))
@@ -313,7 +247,6 @@ async def test_another_stream_of_the_same_name_after_an_outage_ends_the_engine(s
     """Its sequences are those of other messages: to acknowledge what is held would lose some of them."""
     server = start_nats()
     async with scene(server.url, "replaced") as work:
-        await work.consumer()
         gate = work.hold_runs()
         await work.publish_many(SOME)
         async with work.worker() as engine:
@@ -332,7 +265,6 @@ async def test_messages_stored_under_sequences_that_the_server_had_lost_are_proc
     """After a power failure the newest messages may not be on the disk, and others get their sequences."""
     server = start_nats()
     async with scene(server.url, "lost") as work:
-        await work.consumer()
         await work.publish_many(SOME)
         async with work.worker():
             await work.until(pending=0)
@@ -362,8 +294,7 @@ async def test_recreated_stream_has_other_batch_ids_and_other_dead_letters(work:
         await work.publish_many(1)
         await work.process_all()
         await work.js.streams.delete(work.stream)
-        await work.js.streams.create({"name": work.stream, "subjects": [f"{work.stream}.>"]})
-        await work.consumer()
+        await work.create_stream()
     assert work.script.sequences() == [[1], [1]]
     assert len({handed.name.batch_id for handed, _ in work.script.handed}) == 2
     assert [letter.data for letter in await work.letters()] == [b"1"] * 2

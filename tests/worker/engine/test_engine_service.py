@@ -11,9 +11,8 @@ import pytest
 from penstock_worker.engine.ground import UnfitError
 from penstock_worker.engine.service import subject_of
 from penstock_worker.exchange.records import Description
-from penstock_worker.policy.machine import collecting
 from penstock_worker.policy.outcome import Outcome, Verdict
-from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
+from penstock_worker.policy.settings import ConnectionSettings
 from penstock_worker.policy.trouble import Trouble
 from tests.testbed import ports
 from tests.worker.engine.working import PATIENCE_SECONDS, Scene
@@ -77,47 +76,13 @@ async def test_status_reports_batches_and_totals(work: Scene) -> None:
     }
 
 
-async def test_paused_worker_pulls_nothing_until_resumed_and_a_drained_one_ends_with_its_work(work: Scene) -> None:
+async def test_drained_worker_ends_once_everything_is_processed(work: Scene) -> None:
     async with work.worker() as engine:
         await work.until_status(lambda status: status["ready"])
-        assert await order(work, "pause") == {"ok": True}
-        await work.until_status(lambda status: status["holds"] == ["paused"] and status["ready"])
-        await work.until_withdrawn()
         await work.publish_many(SOME)
-        await work.until(pending=SOME)
-        assert await order(work, "resume") == {"ok": True}
-        await work.until_status(lambda status: status["runMessages"] == SOME)
-        await work.publish_many(SOME)
-        await order(work, "drain")
+        assert await order(work, "drain") == {"ok": True}
         stop = await engine
     assert stop.code == 0
-    await work.assert_all_settled()
-
-
-async def test_retired_worker_keeps_only_its_running_batch_and_continues_when_recalled(
-    work: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All runs count as short here, so that the engine collects messages while one runs."""
-    monkeypatch.setattr(collecting, "SHORT_SECONDS", PATIENCE_SECONDS)
-    work.change(batch=BatchSettings(in_flight=1))
-    async with work.worker():
-        await work.publish_many(1)
-        await work.until(pending=0)
-        gate = work.hold_runs()
-        await work.publish_many(1)
-        await work.eventually(lambda: len(work.script.handed) == 2)
-        await work.publish_many(SOME)
-        await work.until_status(lambda status: status["heldMessages"] == 1 + SOME)
-        assert await order(work, "retire") == {"ok": True}
-        status = await work.until_status(lambda status: status["heldMessages"] == 1)
-        assert (status["holds"], status["ready"], len(status["batches"])) == (["retiring"], True, 1)
-        gate.open()
-        await work.until_status(lambda status: status["heldMessages"] == 0)
-        assert (await work.info()).ack_floor.stream_sequence == 2
-        assert await order(work, "recall") == {"ok": True}
-        await work.until_status(lambda status: not status["holds"])
-        await work.publish_many(SOME)
-        await work.until(pending=0)
     await work.assert_all_settled()
 
 
@@ -180,9 +145,7 @@ async def ended(work: Scene, name: str) -> tuple[int, str]:
 
 
 @pytest.mark.interpreter
-async def test_engine_that_cannot_start_says_why_in_one_sentence_and_by_its_exit_code(
-    work: Scene, subtests: pytest.Subtests
-) -> None:
+async def test_engine_that_cannot_start_reports_why_in_one_sentence(work: Scene, subtests: pytest.Subtests) -> None:
     nowhere = ConnectionSettings(servers=(f"nats://{ports.LOOPBACK}:{ports.free_port()}",))
     settings, engine = work.settings, work.settings.engine
     await work.replace_consumer(ack_policy="all")
@@ -200,16 +163,6 @@ async def test_engine_that_cannot_start_says_why_in_one_sentence_and_by_its_exit
             assert code == expected_code
             assert sentence in line
             assert line.startswith("penstock-engine: ") or json.loads(line)["message"]
-
-
-@pytest.mark.full
-async def test_worker_name_may_come_from_the_command_line(work: Scene) -> None:
-    work.change(worker="")
-    engine = work.program("engine", "--worker", "etl-0")
-    engine.start()
-    work.change(worker="etl-0")
-    assert (await work.until_status(lambda _: True))["worker"] == "etl-0"
-    engine.kill()
 
 
 async def test_stream_or_consumer_that_does_not_fit_is_refused(work: Scene, subtests: pytest.Subtests) -> None:

@@ -78,12 +78,6 @@ async def test_request_is_kept_while_the_server_has_messages_to_deliver_for_it(t
     assert (await taking.work.info()).delivered.consumer_sequence == ASKED
 
 
-async def test_request_is_withdrawn_when_nothing_is_left_to_deliver(taking: Taking) -> None:
-    await taking.take(published=AT_ONCE, asked=ASKED, taken=AT_ONCE)
-    taking.intake.rest()
-    await taking.work.until_withdrawn()
-
-
 async def test_resting_repeatedly_does_not_postpone_the_withdrawal(taking: Taking) -> None:
     """The machine states after every step that it is full, and steps may follow each other quickly."""
     await taking.take(published=AT_ONCE, asked=ASKED, taken=AT_ONCE)

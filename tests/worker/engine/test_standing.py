@@ -1,13 +1,11 @@
 """The status that an engine reports."""
 
-from penstock_worker.engine.standing import Standing
-from penstock_worker.policy.machine.actions import HandOver, HoldReason
-from penstock_worker.policy.outcome import Verdict
-from penstock_worker.policy.settings import EngineSettings
+from dataclasses import replace
 
-SETTINGS = EngineSettings(
-    group="g", worker="w", stream="S", consumer="c", dead_letter_stream="D", dead_letter_subject="d"
-)
+from penstock_worker.engine.standing import Standing
+from penstock_worker.policy.machine.actions import HoldReason
+from penstock_worker.policy.outcome import Verdict
+from tests.worker.machine.playing import SETTINGS, Play
 
 
 def test_open_circuit_is_reported_with_the_last_failure_until_a_run_succeeds() -> None:
@@ -20,27 +18,14 @@ def test_open_circuit_is_reported_with_the_last_failure_until_a_run_succeeds() -
     assert standing.told()["fault"] == ""
 
 
-def handed(batch_id: str) -> HandOver:
-    return HandOver(
-        batch_id=batch_id,
-        run=1,
-        deadline_seconds=60,
-        attempt=1,
-        redelivered=False,
-        pieces=(),
-        count=5,
-        bytes=5,
-        ranges=((1, 5),),
-    )
-
-
 def test_busy_time_is_reported_at_the_end_of_each_run_of_an_engine_that_is_never_idle() -> None:
     """The autoscaler divides the time of runs by it: reported only when idle, it would lag far behind."""
     standing = Standing(SETTINGS)
     reported = []
-    standing.began(handed("0"))
+    _, run = Play.running(1)
+    standing.began(replace(run, batch_id="0"))
     for number in range(3):
-        standing.began(handed(str(number + 1)))
+        standing.began(replace(run, batch_id=str(number + 1)))
         standing.ended(str(number), Verdict.OK, 1.0)
         reported.append(standing.work.busy_seconds)
     assert 0 < reported[0] < reported[1] < reported[2]

@@ -31,7 +31,6 @@ from tests.worker.scripted_driver import Script, ScriptedDriver
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_SECONDS = float(WITHIN_SECONDS)
-PAUSE_SECONDS = 0.02
 SECOND = 10**9
 ACK_WAIT = 4 * SECOND
 """Renewed each third of it: an engine or a server may stop for a while, and no message is redelivered."""
@@ -89,6 +88,12 @@ class Scene:
     def connect(self, connection: ConnectionSettings) -> None:
         """Have engines that start from now on connect in another way."""
         self.settings = replace(self.settings, connection=connection)
+
+    async def create_stream(self) -> None:
+        """Create the stream and its consumer."""
+        config = {"name": self.stream, "subjects": [f"{self.stream}.>"], "allow_direct": True}
+        await self.js.streams.create(config)
+        await self.consumer()
 
     async def consumer(self, **config: Any) -> None:  # noqa: ANN401 - the server's own fields
         fields = {"durable_name": CONSUMER, "ack_policy": "explicit", "max_ack_pending": -1, **config}
@@ -238,13 +243,14 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(url: str, stream: str, **config: Any) -> AsyncIterator[Scene]:  # noqa: ANN401 - the server's own fields
-    """Create a stream; the test creates the consumer. The folder's path is short, as paths of sockets have to be."""
-    with TemporaryDirectory(prefix="penstock-") as folder:
+async def scene(url: str, stream: str) -> AsyncIterator[Scene]:
+    """Create a stream with a consumer. The folder's path is short because paths of sockets must be."""
+    with TemporaryDirectory(prefix="penstock-") as name:
         async with Connection(url) as connection:
-            js = JetStream(connection)
-            await js.streams.create({"name": stream, "subjects": [f"{stream}.>"], "allow_direct": True, **config})
-            yield Scene(url, js, stream, Path(folder), Script(), settings(url, stream, Path(folder)))
+            folder = Path(name)
+            made = Scene(url, JetStream(connection), stream, folder, Script(), settings(url, stream, folder))
+            await made.create_stream()
+            yield made
 
 
 def settings(url: str, stream: str, folder: Path) -> WorkerSettings:
