@@ -27,7 +27,6 @@ class Sink:
     batches_of: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     ran_well: set[int] = field(default_factory=set)
     """Messages of runs that ended with OK, without rejected ones."""
-    refused: set[int] = field(default_factory=set)
 
     def commit(self, batch_id: str, sequences: frozenset[int]) -> None:
         for sequence in sequences:
@@ -42,7 +41,6 @@ class Sink:
         for sequence in sequences:
             self.batches_of.pop(sequence, None)
             self.ran_well.discard(sequence)
-            self.refused.discard(sequence)
 
 
 @dataclass
@@ -155,7 +153,6 @@ class Driver:
         rejected = sorted(run.sequences & self.options.rejected) if verdict is Verdict.OK else []
         if verdict is Verdict.OK:
             self.sink.ran_well |= self._there(run) - self.options.rejected
-            self.sink.refused.update(self._there(run) & self.options.rejected)
         run.outcome = Outcome(
             verdict,
             1.0,

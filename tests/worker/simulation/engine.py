@@ -5,6 +5,7 @@ Each answer takes its time, and is a failure if the link was down. Checks that e
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from penstock_worker.policy.machine import actions as wants
@@ -16,6 +17,7 @@ from penstock_worker.policy.machine.pieces import Pieces
 from penstock_worker.policy.settings import BatchSettings, EngineSettings, RetrySettings
 from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
+from tests.worker.machine.playing import SETTINGS
 from tests.worker.simulation.driver import LOOK_SECONDS, Driver
 from tests.worker.simulation.options import ACK_WAIT_SECONDS, DEADLINE_SECONDS, GRACE_SECONDS, Options
 from tests.worker.simulation.server import MESSAGE_BYTES, Message, Server
@@ -23,25 +25,14 @@ from tests.worker.simulation.server import MESSAGE_BYTES, Message, Server
 PULL_SECONDS = 0.5
 """How often a pull looks for messages."""
 TIMEOUT_SECONDS = 2.0
-FROZEN_EVENTS_MAX = 10_000
 CALLS_AT_ONCE_MAX = 400
-"""Of the machine, while no time passes."""
-
-MachineFactory = Callable[[EngineSettings, float], Machine]
-
-
-def plain(settings: EngineSettings, ack_wait_seconds: float) -> Machine:
-    return Machine(settings, ack_wait_seconds=ack_wait_seconds)
+"""Calls of the machine while no time passes."""
 
 
 def settings_of(options: Options, worker: str) -> EngineSettings:
-    return EngineSettings(
-        group="g",
+    return replace(
+        SETTINGS,
         worker=worker,
-        stream="S",
-        consumer="c",
-        dead_letter_stream="D",
-        dead_letter_subject="dead",
         ledger=options.ledger,
         batch=BatchSettings(
             max_messages=options.max_messages,
@@ -57,11 +48,9 @@ def settings_of(options: Options, worker: str) -> EngineSettings:
 class Engine:
     """One process, from its start to its end."""
 
-    def __init__(
-        self, world: World, options: Options, server: Server, driver: Driver, *, make: MachineFactory, name: str
-    ) -> None:
+    def __init__(self, world: World, options: Options, server: Server, driver: Driver, *, name: str) -> None:
         self.world, self.options, self.server, self.driver, self.name = world, options, server, driver, name
-        self.machine = make(settings_of(options, name), ACK_WAIT_SECONDS)
+        self.machine = Machine(settings_of(options, name), ack_wait_seconds=ACK_WAIT_SECONDS)
         self.is_alive = True
         self.ended: wants.Stop | None = None
         self.frozen_until = 0.0
@@ -83,10 +72,11 @@ class Engine:
         self.notes: list[wants.Report] = []
         self.on_step: Callable[[Engine], None] = lambda _: None
         self._blocks = 0
-        self._held_back: deque[Event] = deque(maxlen=FROZEN_EVENTS_MAX)
+        self._held_back: deque[Event] = deque()
         self._calls, self._called_at = 0, -1.0
         self._pull_is_due = False
         self.dies_after: type[Action] | None = None
+        self._performers = self._perform_by_kind()
         driver.on_end.append(lambda: self._later(told.DriverEnding()))
         driver.on_death.append(lambda: self._later(told.DriverLost("the call broke")))
 
@@ -159,30 +149,48 @@ class Engine:
     def _do(self, action: Action) -> None:
         if self.world.lines is not None and not isinstance(action, wants.WakeAt):
             self.world.say(self.name, f"   -> {action}")
-        match action:
-            case wants.Report():
-                self.notes.append(action)
-            case wants.WakeAt():
-                self.world.at(action.time, self.tell, told.Tick())
-            case wants.Stop():
-                self.ended, self.is_alive = action, False
-            case wants.HoldPull() | wants.ReleasePull() | wants.Count():
-                self._control_pull(action)
-            case wants.Settle() | wants.Acknowledge() | wants.Discard() | wants.GiveBack() | wants.LetGo():
-                self._answer_messages(action)
-            case wants.Renew():
-                self._send_each(self.server.renew, self.messages_of(action.pieces))
-            case wants.ReadLedger() | wants.WriteLedger() | wants.DeleteLedger():
-                self._use_ledger(action)
-            case wants.PublishLetters() | wants.PublishOutgoing():
-                self._publish(action)
-            case _:
-                self._call_driver(action)
+        self._performers[type(action)](action)
+
+    def _perform_by_kind(self) -> dict[type[Action], Callable[[Any], object]]:
+        """Return the function that performs each kind of action."""
+        after, server, driver = self._after_a_delay, self.server, self.driver
+        return {
+            wants.Report: self.notes.append,
+            wants.WakeAt: lambda wake: self.world.at(wake.time, self.tell, told.Tick()),
+            wants.Stop: self._stop,
+            wants.HoldPull: self._hold_pull,
+            wants.ReleasePull: self._release_pull,
+            wants.Count: lambda _: after(self._count),
+            wants.Settle: self._settle,
+            wants.Acknowledge: lambda them: self._send_each(server.ack, self._final(them.pieces, "acknowledge")),
+            wants.Discard: lambda them: self._send_each(server.term, self._final(them.pieces, "discard")),
+            wants.GiveBack: lambda them: self._send_each(
+                server.nak, self._final(them.pieces, "nak"), them.delay_seconds
+            ),
+            wants.LetGo: lambda them: self._final(them.pieces, "let go"),
+            wants.Renew: lambda them: self._send_each(server.renew, self.messages_of(them.pieces)),
+            wants.ReadLedger: lambda _: after(self._read_ledger),
+            wants.WriteLedger: self._write_ledger,
+            wants.DeleteLedger: lambda entries: self._send(server.delete, entries.batch_ids),
+            wants.PublishLetters: self._publish_letters,
+            wants.PublishOutgoing: self._publish_outgoing,
+            wants.AwaitDriver: lambda _: self._await_driver(),
+            wants.HandOver: self._hand_over,
+            wants.CancelRun: lambda run: after(driver.cancel, (run.batch_id, run.run)),
+            wants.ForgetRun: lambda run: after(driver.forget, (run.batch_id, run.run)),
+            wants.AbandonDriver: lambda _: driver.kill(),
+        }
+
+    def _stop(self, action: wants.Stop) -> None:
+        self.ended, self.is_alive = action, False
+
+    def _after_a_delay(self, call: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 - they are the call's
+        self.world.after(self._delay(), call, *arguments)
 
     def _send(self, call: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 - they are the call's
         """Send a message without a reply. It arrives even if its sender dies."""
         if self.link_is_up:
-            self.world.after(self._delay(), call, *arguments)
+            self._after_a_delay(call, *arguments)
 
     def _send_each(self, call: Callable[..., Any], messages: list[Message], *arguments: Any) -> None:  # noqa: ANN401
         for message in messages:
@@ -190,10 +198,10 @@ class Engine:
 
     def _ask(self, call: Callable[[], bool], good: Event, bad: Event) -> None:
         """Send a request; without a confirmation, or if the link breaks, the bad event follows late."""
-        if not self.link_is_up:
+        if self.link_is_up:
+            self._after_a_delay(self._answer, call, good, bad)
+        else:
             self._later(bad)
-            return
-        self.world.after(self._delay(), self._answer, call, good, bad)
 
     def _answer(self, call: Callable[[], bool], good: Event, bad: Event) -> None:
         if call() and self.link_is_up:
@@ -225,24 +233,16 @@ class Engine:
 
     # The driver
 
-    def _call_driver(self, action: Action) -> None:
-        match action:
-            case wants.AwaitDriver():
-                self._await_driver()
-            case wants.HandOver():
-                sequences = self.sequences_of(action.pieces)
-                if sequences != sorted(set(sequences)) or len(sequences) != action.count:
-                    raise Violation(f"batch {action.batch_id} has its messages in no good order: {sequences}")
-                messages = frozenset(self.messages_of(action.pieces))
-                self.world.after(self._delay(), self._hand, (action.batch_id, action.run), messages)
-            case wants.CancelRun():
-                self.world.after(self._delay(), self.driver.cancel, (action.batch_id, action.run))
-            case wants.ForgetRun():
-                self.world.after(self._delay(), self.driver.forget, (action.batch_id, action.run))
-            case wants.AbandonDriver():
-                self.driver.kill()
-            case _:
-                raise TypeError(action)
+    def _hand_over(self, action: wants.HandOver) -> None:
+        sequences = self.sequences_of(action.pieces)
+        if sequences != sorted(set(sequences)) or len(sequences) != action.count:
+            raise Violation(f"batch {action.batch_id} has its messages in no good order: {sequences}")
+        messages = frozenset(self.messages_of(action.pieces))
+        self._after_a_delay(self._hand, (action.batch_id, action.run), messages)
+
+    def _hand(self, name: tuple[str, int], messages: frozenset[Message]) -> None:
+        if self.is_alive:
+            self.driver.hand(*name, messages, lambda outcome: self._later(told.RunEnded(*name, outcome)))
 
     def _await_driver(self) -> None:
         if not self.is_alive:
@@ -254,21 +254,7 @@ class Engine:
         else:
             self.world.at(self.driver.ready_at, self._await_driver)
 
-    def _hand(self, name: tuple[str, int], messages: frozenset[Message]) -> None:
-        if self.is_alive:
-            self.driver.hand(*name, messages, lambda outcome: self._later(told.RunEnded(*name, outcome)))
-
-    # The ledger and what is published
-
-    def _use_ledger(self, action: wants.ReadLedger | wants.WriteLedger | wants.DeleteLedger) -> None:
-        match action:
-            case wants.ReadLedger():
-                self.world.after(self._delay(), self._read_ledger)
-            case wants.WriteLedger(entry=entry):
-                good, bad = told.LedgerWritten(entry.batch_id), told.LedgerFailed(entry.batch_id, "no answer")
-                self._ask(lambda: self.server.write(entry), good, bad)
-            case wants.DeleteLedger():
-                self._send(self.server.delete, action.batch_ids)
+    # The ledger, what is published, and the final answers
 
     def _read_ledger(self) -> None:
         if self.link_is_up and self.world.now >= self.server.refuses_ledger_until:
@@ -276,41 +262,33 @@ class Engine:
         else:
             self._later(told.LedgerUnread("no answer"))
 
-    def _publish(self, action: wants.PublishLetters | wants.PublishOutgoing) -> None:
-        if isinstance(action, wants.PublishOutgoing):
-            name = action.batch_id, action.run
-            if name not in self.driver.runs:
-                self._later(told.OutgoingFailed(*name, "the driver does not know it", gone=True))
-                return
-            self._ask(lambda: True, told.OutgoingPublished(*name), told.OutgoingFailed(*name, "no answer", gone=False))
-            return
+    def _write_ledger(self, action: wants.WriteLedger) -> None:
+        batch_id = action.entry.batch_id
+        good, bad = told.LedgerWritten(batch_id), told.LedgerFailed(batch_id, "no answer")
+        self._ask(lambda: self.server.write(action.entry), good, bad)
+
+    def _publish_outgoing(self, action: wants.PublishOutgoing) -> None:
+        name = action.batch_id, action.run
+        if name in self.driver.runs:
+            good, bad = told.OutgoingPublished(*name), told.OutgoingFailed(*name, "no answer", gone=False)
+            self._ask(lambda: True, good, bad)
+        else:
+            self._later(told.OutgoingFailed(*name, "the driver does not know it", gone=True))
+
+    def _publish_letters(self, action: wants.PublishLetters) -> None:
         messages = self.messages_of(tuple(letter.piece for letter in action.letters))
         if [letter.sequence for letter in action.letters] != [sequence for sequence, _ in messages]:
             raise Violation(f"a letter of batch {action.batch_id} is about another message: {action.letters}")
         good, bad = told.LettersPublished(action.batch_id), told.LettersFailed(action.batch_id, "no answer")
         self._ask(lambda: self.server.publish_letters(messages), good, bad)
 
-    # Answers
+    def _settle(self, action: wants.Settle) -> None:
+        dead = [message for part in action.terminated for message in self._final(part.pieces, "settle")]
+        acked = self._final(action.acknowledged, "settle")
+        good, bad = told.Settled(action.batch_id), told.NotSettled(action.batch_id, "no answer")
+        self._ask(lambda: self._answer_all(acked, dead), good, bad)
 
-    def _answer_messages(
-        self, action: wants.Settle | wants.Acknowledge | wants.Discard | wants.GiveBack | wants.LetGo
-    ) -> None:
-        match action:
-            case wants.Settle():
-                dead = [message for part in action.terminated for message in self._final(part.pieces, "settle")]
-                acked = self._final(action.acknowledged, "settle")
-                good, bad = told.Settled(action.batch_id), told.NotSettled(action.batch_id, "no answer")
-                self._ask(lambda: self._settle(acked, dead), good, bad)
-            case wants.Acknowledge():
-                self._send_each(self.server.ack, self._final(action.pieces, "acknowledge"))
-            case wants.Discard():
-                self._send_each(self.server.term, self._final(action.pieces, "discard"))
-            case wants.GiveBack():
-                self._send_each(self.server.nak, self._final(action.pieces, "nak"), action.delay_seconds)
-            case wants.LetGo():
-                self._final(action.pieces, "let go")
-
-    def _settle(self, acked: list[Message], dead: list[Message]) -> bool:
+    def _answer_all(self, acked: list[Message], dead: list[Message]) -> bool:
         """Take answers. If the sender died while it wrote them, only the first may arrive."""
         answers = [(self.server.term, one) for one in dead] + [(self.server.ack, one) for one in acked]
         if not self.is_alive or not self.link_is_up:
@@ -320,17 +298,15 @@ class Engine:
 
     # The pull
 
-    def _control_pull(self, action: wants.HoldPull | wants.ReleasePull | wants.Count) -> None:
-        if isinstance(action, wants.Count):
-            self.world.after(self._delay(), self._count)
-        elif isinstance(action, wants.HoldPull):
-            self.pulls = False
-            self.was_full |= wants.HoldReason.FULL in action.reasons
-        else:
-            self.pulls, self.room = True, action.messages
-            if not self._pull_is_due:
-                self._pull_is_due = True
-                self.world.after(self._delay(), self._pull)
+    def _hold_pull(self, action: wants.HoldPull) -> None:
+        self.pulls = False
+        self.was_full |= wants.HoldReason.FULL in action.reasons
+
+    def _release_pull(self, action: wants.ReleasePull) -> None:
+        self.pulls, self.room = True, action.messages
+        if not self._pull_is_due:
+            self._pull_is_due = True
+            self._after_a_delay(self._pull)
 
     def _count(self) -> None:
         if not self.link_is_up:
@@ -369,7 +345,7 @@ class Engine:
                 self.on_the_way += len(some)
                 self.server.hold(self, self._blocks, some)
                 self.messages[self._blocks] = [(sequence, self.server.stored_at[sequence]) for sequence in some]
-                self.world.after(self._delay(), self._arrive, self._blocks, redelivered)
+                self._after_a_delay(self._arrive, self._blocks, redelivered)
 
     def _arrive(self, block: int, redelivered: bool) -> None:  # noqa: FBT001 - an argument of a call to come
         messages = self.messages[block]

@@ -6,8 +6,8 @@ from penstock_worker.policy.machine import actions as wants
 from penstock_worker.policy.machine import events as told
 from tests.jetstream.simulation.world import World
 from tests.worker.simulation.checks import Checks
-from tests.worker.simulation.driver import Driver, Mood, Sink
-from tests.worker.simulation.engine import Engine, MachineFactory
+from tests.worker.simulation.driver import Driver, Mood
+from tests.worker.simulation.engine import Engine
 from tests.worker.simulation.options import GRACE_SECONDS, Options
 from tests.worker.simulation.server import Server
 
@@ -39,21 +39,19 @@ class Worker:
 class Faults:
     """Carries out the faults."""
 
-    def __init__(self, world: World, options: Options, server: Server, checks: Checks, make: MachineFactory) -> None:
-        self.world, self.options, self.server, self.checks, self.make = world, options, server, checks, make
+    def __init__(self, world: World, options: Options, server: Server, checks: Checks) -> None:
+        self.world, self.options, self.server, self.checks = world, options, server, checks
         self.mood = Mood()
-        self.sink: Sink = checks.sink
         self.workers: list[Worker] = []
-        self.over = False
 
     def hire(self) -> None:
         number = len(self.workers) + 1
-        driver = Driver(self.world, self.options, self.server, self.sink, self.mood, name=f"driver {number}")
+        driver = Driver(self.world, self.options, self.server, self.checks.sink, self.mood, name=f"driver {number}")
         name = f"worker {number}"
         self.workers.append(Worker(name, driver, self._start(name, driver)))
 
     def _start(self, name: str, driver: Driver) -> Engine:
-        engine = Engine(self.world, self.options, self.server, driver, make=self.make, name=name)
+        engine = Engine(self.world, self.options, self.server, driver, name=name)
         self.checks.watch(engine)
         engine.start()
         return engine
@@ -75,7 +73,6 @@ class Faults:
     def heal(self) -> None:
         """End all faults that still last."""
         self.world.say("faults", "are over")
-        self.over = True
         self.mood.transient_until = self.mood.code_until = self.mood.hangs = 0
         self.server.refuses_ledger_until = self.server.refuses_letters_until = 0.0
         for engine in self.checks.engines:

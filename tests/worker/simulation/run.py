@@ -5,7 +5,6 @@ from tests.jetstream.simulation.outcome import Outcome, play
 from tests.jetstream.simulation.world import World
 from tests.worker.simulation.checks import Checks
 from tests.worker.simulation.driver import Sink
-from tests.worker.simulation.engine import MachineFactory, plain
 from tests.worker.simulation.faults import LOOK_SECONDS, Faults
 from tests.worker.simulation.options import FAULT_SECONDS, Options, choose
 from tests.worker.simulation.server import Server
@@ -15,17 +14,15 @@ PEACE_SECONDS = 1500.0
 DRAIN_SECONDS = 60.0
 
 
-def run(seed: int, *, make: MachineFactory = plain, options: Options | None = None, traced: bool = False) -> Outcome:
-    """Run one seed; `make` may make machines that are wrong on purpose."""
-    options = options or choose(seed)
-    world = World(seed, traced=traced)
-    return play(seed, options, world, lambda: _live(world, options, make), module="tests.worker.simulation")
+def run(seed: int, *, traced: bool = False) -> Outcome:
+    options, world = choose(seed), World(seed, traced=traced)
+    return play(seed, options, world, lambda: _live(world, options), module="tests.worker.simulation")
 
 
-def _live(world: World, options: Options, make: MachineFactory) -> None:
+def _live(world: World, options: Options) -> None:
     server, sink = Server(world, options), Sink()
     checks = Checks(server, sink, options)
-    faults = Faults(world, options, server, checks, make)
+    faults = Faults(world, options, server, checks)
     _plan(world, options, server, faults)
     for _ in range(options.workers):
         faults.hire()
