@@ -17,11 +17,12 @@ from penstock_worker.exchange.client import DriverClient, DriverLostError
 from penstock_worker.exchange.columns import COLUMNS
 from penstock_worker.exchange.records import Description, Handed, RunName
 from penstock_worker.policy.outcome import Outcome
-from penstock_worker.policy.settings import ConnectionSettings, DriverSettings, EngineSettings, WorkerSettings
+from penstock_worker.policy.settings import ConnectionSettings, DriverSettings, WorkerSettings
 from tests.testbed import run
 from tests.testbed.processes import program
 from tests.testbed.programs import Program
 from tests.testbed.waiting import eventually
+from tests.worker.machine.playing import SETTINGS
 
 LONG_SECONDS = 300
 """On a busy machine a JVM takes a minute to start, and its first batch another."""
@@ -47,9 +48,7 @@ class RunningDriver:
         self.settings = WorkerSettings(
             socket=str(self.folder / "s"),
             connection=ConnectionSettings(servers=("nats://127.0.0.1:4222",)),
-            engine=EngineSettings(
-                group="g", worker="w", stream="S", consumer="c", dead_letter_stream="D", dead_letter_subject="d"
-            ),
+            engine=SETTINGS,
             driver=DriverSettings(work_folder=str(self.folder / "work"), **chosen),  # type: ignore[arg-type]
         )
         file = self.folder / "settings.json"
@@ -87,12 +86,12 @@ class RunningDriver:
 
     def wait_unusable(self) -> str:
         """Return why the driver will never be ready, once it says so."""
-        described = eventually(self.describe_unusable, "the driver is unusable", LONG_SECONDS)
-        return described.why_not
 
-    def describe_unusable(self) -> Description | None:
-        described = self.describe()
-        return described if described is not None and described.permanent else None
+        def unusable() -> Description | None:
+            described = self.describe()
+            return described if described is not None and described.permanent else None
+
+        return eventually(unusable, "the driver is unusable", LONG_SECONDS).why_not
 
     def run(self, job: str, **facts: object) -> Outcome:
         """Run a job on a batch, and forget it."""

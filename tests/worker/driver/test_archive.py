@@ -64,9 +64,7 @@ def without_shell(variables: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in variables.items() if name not in OF_A_SHELL}
 
 
-def test_there_is_no_archive_where_spark_has_a_folder_of_settings(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_no_archive_is_used_with_a_spark_conf_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     java = find_java(tmp_path / "java")
     (tmp_path / "spark-defaults.conf").touch()

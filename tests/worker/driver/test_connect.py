@@ -50,9 +50,7 @@ def driver(on_server: RunningDriver) -> RunningDriver:
     return on_server
 
 
-def test_functions_of_the_users_modules_go_along_and_each_error_has_its_verdict(
-    driver: RunningDriver, subtests: pytest.Subtests
-) -> None:
+def test_user_modules_are_shipped_and_errors_have_verdicts(driver: RunningDriver, subtests: pytest.Subtests) -> None:
     outcome = driver.run("use_top_level_udf")
     assert (outcome.verdict, outcome.fault) == (Verdict.OK, None)
     for job, verdict in VERDICTS.items():
@@ -69,9 +67,7 @@ def test_a_run_that_hangs_on_the_server_is_cancelled(driver: RunningDriver) -> N
     assert driver.run("aggregate").verdict is Verdict.OK
 
 
-def test_a_server_that_dies_mid_batch_is_lost_and_used_again_once_it_is_back(
-    driver: RunningDriver, server: ConnectServer
-) -> None:
+def test_a_server_that_dies_in_a_batch_is_used_again_later(driver: RunningDriver, server: ConnectServer) -> None:
     outcome = driver.begin_and_wait(handed("hang_in_spark"))
     server.program.kill()
     assert outcome.result().verdict is Verdict.ENGINE_LOST

@@ -62,9 +62,7 @@ def test_outcome_carries_rejections_retry_delay_and_the_line_of_the_fault(driver
     assert (fault.type, fault.sqlstate) == ("AnalysisException", "42703")
 
 
-def test_user_settings_win_and_a_batch_with_a_core_of_its_own_is_one_task_without_shuffle(
-    driver: RunningDriver,
-) -> None:
+def test_user_settings_win_and_a_batch_with_its_own_core_has_no_shuffle(driver: RunningDriver) -> None:
     for job, expected in (("settings_seen", repr(["UTC", "2", "ours"])), ("tell_plan", "1 False")):
         batch = handed(job)
         assert driver.run_batch(batch).verdict is Verdict.OK

@@ -38,9 +38,7 @@ def run(client: DriverClient, texts: tuple[str, ...] = ("", "é"), *, seconds: f
 
 
 @pytest.mark.interpreter
-def test_a_batch_arrives_unchanged_and_its_outcome_and_outgoing_messages_return(
-    client: DriverClient, script: Script
-) -> None:
+def test_batches_outcomes_and_outgoing_messages_arrive_unchanged(client: DriverClient, script: Script) -> None:
     outcome = Outcome(Verdict.OK, 1.5, (Rejection(2, "no é"),), outgoing=7)
     script.process = lambda *_: outcome
     facts = [{"subject": "b", "data": b"1", "headers": [("A", ["1"])], "message_id": "id"}]

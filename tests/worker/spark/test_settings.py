@@ -24,7 +24,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.timeout(300)
 def test_wrong_settings_are_reported_and_unknown_ones_accepted(spark: SparkSession, subtests: pytest.Subtests) -> None:
     def check(conf: Mapping[str, str]) -> None:
         settings.check_classic(spark.sparkContext._jvm, conf)  # noqa: SLF001 - as the driver does
