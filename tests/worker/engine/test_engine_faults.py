@@ -121,30 +121,6 @@ async def test_sigterm_ends_an_engine_whose_driver_hangs(work: Scene) -> None:
     assert info.num_pending + info.num_ack_pending == SOME
 
 
-@pytest.mark.full
-async def test_engine_with_an_ending_driver_gives_back_what_it_collected_and_finishes_its_run(work: Scene) -> None:
-    """In a pod that is deleted the driver learns of it first, and the engine once the driver has ended."""
-    work.change(batch=BatchSettings(max_wait_seconds=PATIENCE_SECONDS))
-    gate = work.hold_runs()
-    with work.driver():
-        engine = work.program()
-        engine.start()
-        await work.until_status(lambda status: status["ready"])
-        await work.publish_many(1)
-        await work.eventually(gate.has_begun.is_set)
-        await work.publish_many(SOME)
-        await work.until_status(lambda status: status["heldMessages"] == 1 + SOME)
-        work.script.is_ending.set()
-        await work.until_status(lambda status: status["heldMessages"] == 1 and status["holds"] == ["driver"])
-        gate.open()
-        await work.until_status(lambda status: status["heldMessages"] == 0)
-    engine.send(signal.SIGTERM)
-    assert await code_of(work, engine) == 0
-    info = await work.info()
-    assert (info.ack_floor.stream_sequence, info.num_ack_pending) == (1, SOME)
-    assert [handed.count for handed, _ in work.script.handed] == [1]
-
-
 async def test_engine_goes_on_with_the_driver_that_replaces_one_that_ended(work: Scene) -> None:
     """A kubelet may restart the driver's container, and leave the pod and the engine as they are."""
     await work.publish_many(COUNT)

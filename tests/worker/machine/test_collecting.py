@@ -85,15 +85,6 @@ def test_short_runs_allow_two_more_batches_than_the_driver_has() -> None:
     assert play.one(actions.HoldPull).reasons == (HoldReason.FULL,)
 
 
-def test_room_is_stated_again_after_finished_messages_came_again_and_were_answered_at_once() -> None:
-    """The room has not changed, but the lane has counted the messages against it."""
-    play = after_a_run_of(0.1)
-    assert play.take(actions.ReleasePull)[-1].messages == 400
-    play.arrive(*range(1, 101), redelivered=True)
-    play.one(actions.Acknowledge)
-    assert play.take(actions.ReleasePull)[-1].messages == 400
-
-
 def test_before_the_first_run_is_done_only_as_much_is_pulled_as_the_driver_has_places_for() -> None:
     play = Play(replace(SETTINGS, ledger=False))
     play.handle(events.Started(), events.DriverReady("one"))
@@ -179,17 +170,6 @@ def after_a_run_of(seconds: float, *, messages: int = 100) -> Play:
     play.take(actions.HoldPull)
     play.asked = [play.take(actions.ReleasePull)[-1]]
     return play
-
-
-def test_a_pause_stops_the_pull_and_held_messages_run() -> None:
-    play = Play.ready()
-    play.handle(events.Pause())
-    assert play.one(actions.HoldPull).reasons == (HoldReason.PAUSED,)
-    play.arrive(1)
-    play.end(play.run(), Verdict.OK)
-    assert play.settle()
-    play.handle(events.Resume())
-    play.one(actions.ReleasePull)
 
 
 class Counting(Sequence[int]):

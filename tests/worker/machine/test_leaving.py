@@ -97,14 +97,3 @@ def test_run_of_an_ending_driver_is_given_back_when_it_dies_or_its_time_is_nearl
             assert play.one(actions.CancelRun) == actions.CancelRun(run.batch_id, run.run)
             play.end(run, Verdict.CANCELLED)
         assert (play.given_back(), play.held) == ([(1, 0)], 0)
-
-
-def test_new_driver_after_one_that_ended_is_used() -> None:
-    play, run = at_work()
-    play.handle(events.DriverEnding())
-    play.finish(run)
-    play.take(actions.ReleasePull)
-    play.handle(events.DriverLost("It is gone."), events.DriverReady("two"))
-    play.one(actions.ReleasePull)
-    play.arrive(4)
-    assert play.run().ranges == ((4, 4),)

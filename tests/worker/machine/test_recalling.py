@@ -157,17 +157,6 @@ def test_after_a_long_sleep_waiting_messages_are_dropped_and_the_run_continues()
     assert len(play.settle()) == 1
 
 
-def test_a_drain_ends_once_nothing_is_pending_and_nothing_is_held() -> None:
-    play, run = Play.running(1)
-    play.handle(events.Drain(), events.Counted(pending=0, ack_pending=1, ack_floor=0))
-    play.finish(run)
-    play.take(actions.Count)
-    play.wait(1)
-    play.one(actions.Count)
-    play.handle(events.Counted(pending=0, ack_pending=0, ack_floor=1))
-    assert play.one(actions.Stop).code == 0
-
-
 def test_termination_gives_back_waiting_messages_and_cancels_a_run_when_the_grace_period_is_nearly_over() -> None:
     play = Play.ready(ledger=False)
     play.arrive(*range(1, 301))

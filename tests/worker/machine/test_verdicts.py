@@ -4,7 +4,6 @@ import pytest
 
 from penstock_worker.policy.machine import actions, events
 from penstock_worker.policy.machine.actions import HoldReason, Note
-from penstock_worker.policy.machine.ending import EXIT_CODE_STOPPED
 from penstock_worker.policy.machine.losing import AWAY_SECONDS_MAX
 from penstock_worker.policy.machine.pieces import Piece
 from penstock_worker.policy.machine.splitting import CONDEMNED_MAX
@@ -192,13 +191,6 @@ def test_a_run_that_does_not_end_is_cancelled_and_then_its_driver_is_given_up() 
     play.one(actions.AbandonDriver)
     play.handle(events.DriverLost("abandoned"), events.DriverReady("two"))
     assert play.run().batch_id == run.batch_id
-
-
-def test_an_unusable_driver_stops_the_worker() -> None:
-    play = Play(SETTINGS)
-    play.handle(events.Started(), events.LedgerRead(()), events.DriverUnusable("job.py cannot be imported"))
-    stop = play.one(actions.Stop)
-    assert (stop.code, stop.sentence) == (EXIT_CODE_STOPPED, "job.py cannot be imported")
 
 
 def test_a_condemned_message_is_dead_lettered_though_another_part_of_its_batch_was_cancelled() -> None:
