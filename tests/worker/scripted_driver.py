@@ -17,6 +17,8 @@ from penstock_worker.exchange.columns import OUTGOING
 from penstock_worker.exchange.records import Description, Handed, RunName
 from penstock_worker.exchange.server import DriverServer, Service
 from penstock_worker.policy.outcome import Outcome, Verdict
+from tests.testbed.programs import Program
+from tools.environment import ROOT
 
 Process = Callable[[Handed, pa.Table], Outcome]
 incarnations = count(1)
@@ -109,6 +111,12 @@ class ScriptedDriver(DriverServer):
         """End the call that waits for our end, which in turn waits for all calls."""
         self._is_closed.set()
         super().__exit__(*problem)
+
+
+def driver_process(socket: Path, behaviour: str) -> Program:
+    """Return a driver as a process of its own; it has not started yet."""
+    command = [sys.executable, "-m", "tests.worker.scripted_driver", str(socket), behaviour]
+    return Program("driver", command, socket.parent, {"PYTHONPATH": str(ROOT)})
 
 
 if __name__ == "__main__":

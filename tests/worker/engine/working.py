@@ -27,9 +27,8 @@ from penstock_worker.policy.settings import (
 )
 from tests.testbed.programs import Program
 from tests.testbed.waiting import WITHIN_SECONDS, eventually_async
-from tests.worker.scripted_driver import Script, ScriptedDriver
+from tests.worker.scripted_driver import Script, ScriptedDriver, driver_process
 
-ROOT = Path(__file__).parents[3]
 PATIENCE_SECONDS = float(WITHIN_SECONDS)
 SECOND = 10**9
 ACK_WAIT = 4 * SECOND
@@ -175,8 +174,7 @@ class Scene:
 
     def driver_process(self, behaviour: str) -> Program:
         """Return a driver that can be killed; it has not started yet."""
-        command = [sys.executable, "-m", "tests.worker.scripted_driver", str(self.socket), behaviour]
-        return Program("driver", command, self.folder, {"PYTHONPATH": str(ROOT)})
+        return driver_process(self.socket, behaviour)
 
     async def status(self) -> dict[str, Any] | None:
         """Return the status that the engine reports; None while there is no engine."""

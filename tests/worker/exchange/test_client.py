@@ -1,6 +1,5 @@
 """The engine's end of the exchange with a Flight server: batches arrive whole, and a lost driver is noticed."""
 
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,13 +11,11 @@ import pytest
 from penstock_worker.exchange.client import DriverClient, DriverFaultError, DriverLostError
 from penstock_worker.exchange.columns import OUTGOING
 from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
-from tests.testbed.programs import Program
 from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import handed, rows
-from tests.worker.scripted_driver import Script, ScriptedDriver
+from tests.worker.scripted_driver import Script, ScriptedDriver, driver_process
 
 LONG_SECONDS = 60.0
-ROOT = Path(__file__).parents[3]
 BATCH = handed("ORDERS", 2)
 
 
@@ -47,21 +44,6 @@ def test_batches_outcomes_and_outgoing_messages_arrive_unchanged(client: DriverC
     assert [run(client, texts) for texts in batches] == [outcome] * 2
     assert script.handed == [(BATCH, rows(texts)) for texts in batches]
     assert client.outgoing(BATCH.name, timeout_seconds=LONG_SECONDS) == script.outgoing
-
-
-def test_another_call_cancels_a_run_whose_own_call_returns_the_outcome(client: DriverClient, script: Script) -> None:
-    def until_cancelled(*_: object) -> Outcome:
-        script.is_cancelled.wait(LONG_SECONDS)
-        return Outcome(Verdict.CANCELLED, 0)
-
-    script.process = until_cancelled
-    with ThreadPoolExecutor() as pool:
-        outcome = pool.submit(run, client)
-        eventually(lambda: script.handed, "the run has begun")
-        client.cancel(BATCH.name)
-        assert outcome.result().verdict is Verdict.CANCELLED
-    client.forget(BATCH.name)
-    assert script.cancelled == script.forgotten == [BATCH.name]
 
 
 def test_a_driver_is_lost_until_it_is_there(tmp_path: Path) -> None:
@@ -103,11 +85,8 @@ def test_a_call_ends_when_the_run_exceeds_its_timeout(client: DriverClient, scri
 
 @pytest.mark.interpreter
 def test_a_call_ends_at_once_when_the_driver_is_killed(tmp_path: Path) -> None:
-    program = Program(
-        "driver", [sys.executable, "-m", "tests.worker.scripted_driver", tmp_path / "s", "hang"], tmp_path
-    )
-    program.env["PYTHONPATH"] = str(ROOT)
-    with DriverClient(str(tmp_path / "s")) as client:
+    program = driver_process(tmp_path / "socket", "hang")
+    with DriverClient(str(tmp_path / "socket")) as client:
         program.start()
         program.wait_ready(lambda: is_there(client), LONG_SECONDS)
         with ThreadPoolExecutor() as pool:
