@@ -54,6 +54,10 @@ def count(_df: DataFrame, batch: Batch) -> None:
         lines.write(f"{batch.id}\n")
 
 
+def write(df: DataFrame, batch: Batch) -> None:
+    df.write.parquet(f"{folder()}/{batch.id}")
+
+
 def tell_plan(df: DataFrame, batch: Batch) -> None:
     """Write the number of partitions, and whether the plan has a shuffle."""
     totals = df.groupBy("subject").count()
@@ -139,7 +143,6 @@ def raise_(error: Exception) -> None:
 
 ONE_LINERS: dict[str, Callable[[DataFrame, Batch], object]] = {
     "aggregate": lambda df, _: df.groupBy("subject").count().collect(),
-    "write": lambda df, batch: df.write.parquet(f"{folder()}/{batch.id}"),
     "send": lambda df, batch: batch.send(df, subject="out.x", data="data"),
     "reject_some": lambda _, batch: batch.reject([batch.first_seq], "no amount"),
     "raise_reject": lambda *_: raise_(Reject("all of it is nonsense")),
@@ -148,15 +151,11 @@ ONE_LINERS: dict[str, Callable[[DataFrame, Batch], object]] = {
     "type_error": lambda *_: len(7),  # type: ignore[arg-type]
     "leave": lambda *_: sys.exit(5),
     "bad_cast": lambda df, _: df.select(F.col("subject").cast("int")).collect(),
-    "bad_cast_on_write": lambda df, batch: df.select(F.col("subject").cast("int").alias("number")).write.parquet(
-        f"{folder()}/{batch.id}"
-    ),
+    "bad_cast_on_write": lambda df, batch: write(df.select(F.col("subject").cast("int").alias("number")), batch),
     "raise_in_sql": lambda df, _: df.select(F.raise_error(F.lit("bad row"))).collect(),
     "fail_fast": lambda df, _: df.select(F.from_json("subject", "a int", {"mode": "FAILFAST"})).collect(),
     "udf_raises": lambda df, _: df.select(bad("subject")).collect(),
-    "udf_raises_on_write": lambda df, batch: df.select(bad("subject").alias("text")).write.parquet(
-        f"{folder()}/{batch.id}"
-    ),
+    "udf_raises_on_write": lambda df, batch: write(df.select(bad("subject").alias("text")), batch),
     "missing_module": lambda df, _: df.select(in_need_of_a_module("subject")).collect(),
     "python_worker_dies": lambda df, _: df.select(dying("subject")).collect(),
     "missing_path": lambda _, batch: batch.spark.read.parquet("/no/such/folder").collect(),
