@@ -19,18 +19,12 @@ def rows(*delivered: tuple[int, int]) -> Rows:
     )
 
 
-def test_fresh_messages_are_one_block_with_their_offsets() -> None:
-    (arrived,) = Shelf().put(rows((1, 1), (2, 1), (5, 1)))
-    assert (arrived.redelivered, list(arrived.sequences), list(arrived.offsets)) == (False, [1, 2, 5], [0, 1, 3, 8])
-
-
-def test_redelivered_messages_are_blocks_of_their_own_with_each_message_once() -> None:
+def test_fresh_messages_are_one_block_and_redelivered_ones_others_with_each_message_once() -> None:
+    (fresh,) = Shelf().put(rows((1, 1), (2, 1), (5, 1)))
+    assert (fresh.redelivered, list(fresh.sequences), list(fresh.offsets)) == (False, [1, 2, 5], [0, 1, 3, 8])
     arrived = Shelf().put(rows((1, 1), (2, 3), (3, 1), (2, 4), (4, 2)))
-    assert [(each.redelivered, list(each.sequences)) for each in arrived] == [
-        (False, [1, 3]),
-        (True, [2, 4]),
-        (True, [2]),
-    ]
+    expected = [(False, [1, 3]), (True, [2, 4]), (True, [2])]
+    assert [(each.redelivered, list(each.sequences)) for each in arrived] == expected
     assert len({each.block for each in arrived}) == 3
 
 

@@ -89,7 +89,6 @@ class Scene:
         self.settings = replace(self.settings, connection=connection)
 
     async def create_stream(self) -> None:
-        """Create the stream and its consumer."""
         config = {"name": self.stream, "subjects": [f"{self.stream}.>"], "allow_direct": True}
         await self.js.streams.create(config)
         await self.consumer()
@@ -210,7 +209,6 @@ class Scene:
         assert info.ack_floor.stream_sequence == last
 
     async def letters(self) -> list[StoredMessage]:
-        """Return the dead letters."""
         last = (await self.js.streams.info(self.dead)).state.last_sequence
         return [await self.js.direct.get(self.dead, sequence=sequence) for sequence in range(1, last + 1)]
 
