@@ -9,19 +9,13 @@ import pytest
 from penstock_worker import logs
 
 
-@pytest.fixture
-def lines(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    root = logging.getLogger()
+def test_a_line_is_one_json_object_with_its_batch_and_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    root, lines = logging.getLogger(), io.StringIO()
     monkeypatch.setattr(root, "handlers", [])
     monkeypatch.setattr(root, "level", logging.WARNING)
-    written = io.StringIO()
-    monkeypatch.setattr("sys.stderr", written)
+    monkeypatch.setattr("sys.stderr", lines)
     logs.configure()
     logging.captureWarnings(capture=False)  # pytest turns them into failures
-    return written
-
-
-def test_a_line_is_one_json_object_with_its_batch_and_its_trace(lines: io.StringIO) -> None:
     with logs.about(batch="ORDERS.etl.1-2.0f"):
         logging.getLogger("etl").info("read\n%d rows", 2)
         logging.getLogger("etl").info("wrote", extra={"facts": {"seconds": 0.5}})

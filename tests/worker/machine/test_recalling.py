@@ -171,14 +171,6 @@ def test_termination_gives_back_waiting_messages_and_cancels_a_run_when_the_grac
     assert play.one(actions.Stop).code == 0
 
 
-def test_termination_does_not_wait_longer_than_its_grace() -> None:
-    play, _ = Play.running(1)
-    play.handle(events.Terminate(25))
-    play.wait(25)
-    assert play.one(actions.GiveBack).pieces == (Piece(1, 0, 1),)
-    assert play.one(actions.Stop).code == 0
-
-
 def test_messages_find_their_former_batch_though_the_server_forgot_that_it_delivered_them() -> None:
     open_entry = entry((1, 3))
     play = Play.ready(open_entry)

@@ -80,8 +80,6 @@ MUTANTS: dict[str, tuple[int, Spoil]] = {
 
 
 def mutant(seed: int) -> Callable[[Spoil], Spoil]:
-    """Add a function to the mutants."""
-
     def add(spoil: Spoil) -> Spoil:
         MUTANTS[spoil.__name__] = seed, spoil
         return spoil

@@ -16,13 +16,11 @@ EXTENSIONS = (
 
 @pytest.fixture(scope="session")
 def folder() -> Path:
-    """Return the folder of the tables."""
     return Path(os.environ["PENSTOCK_TABLES"])
 
 
 @pytest.fixture(scope="session")
 def url() -> str:
-    """Return the address of the PostgreSQL server."""
     return os.environ["PENSTOCK_POSTGRES"]
 
 
