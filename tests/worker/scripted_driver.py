@@ -45,7 +45,6 @@ class Script:
     """Called when outgoing messages are fetched."""
     description: Description | None = None
     handed: list[tuple[Handed, pa.Table]] = field(default_factory=list)
-    cancelled: list[RunName] = field(default_factory=list)
     forgotten: list[RunName] = field(default_factory=list)
     is_cancelled: threading.Event = field(default_factory=threading.Event)
     is_ended: threading.Event = field(default_factory=threading.Event)
@@ -58,10 +57,9 @@ class Script:
 
 
 class ScriptedService(Service):
-    """A service that follows the script."""
-
-    def __init__(self, script: Script, is_closed: threading.Event) -> None:
-        self.script, self._is_closed = script, is_closed
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.is_closed = threading.Event()
         incarnation = f"scripted-{next(incarnations)}"
         self._description = Description(incarnation=incarnation, entrypoint="etl:process", spark="none", ready=True)
 
@@ -81,7 +79,6 @@ class ScriptedService(Service):
 
     @override
     def cancel(self, name: RunName) -> None:
-        self.script.cancelled.append(name)
         self.script.is_cancelled.set()
 
     @override
@@ -90,7 +87,7 @@ class ScriptedService(Service):
 
     @override
     def await_end(self, is_cancelled: Callable[[], bool]) -> Description:
-        while not self.script.is_ending.wait(LOOK_SECONDS) and not is_cancelled() and not self._is_closed.is_set():
+        while not self.script.is_ending.wait(LOOK_SECONDS) and not is_cancelled() and not self.is_closed.is_set():
             pass
         return self.describe()
 
@@ -100,16 +97,14 @@ class ScriptedService(Service):
 
 
 class ScriptedDriver(DriverServer):
-    """A server with a scripted service."""
-
     def __init__(self, socket: Path, script: Script) -> None:
-        self._is_closed = threading.Event()
-        super().__init__(socket, ScriptedService(script, self._is_closed))
+        self._scripted = ScriptedService(script)
+        super().__init__(socket, self._scripted)
 
     @override
     def __exit__(self, *problem: object) -> None:
         """End the call that waits for our end, which in turn waits for all calls."""
-        self._is_closed.set()
+        self._scripted.is_closed.set()
         super().__exit__(*problem)
 
 

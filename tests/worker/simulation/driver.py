@@ -59,7 +59,6 @@ class Run:
     messages: frozenset[Message]
     told: Callable[[Outcome], None]
     outcome: Outcome | None = None
-    is_cancelled: bool = False
 
     @property
     def sequences(self) -> frozenset[int]:
@@ -107,7 +106,6 @@ class Driver:
     def cancel(self, name: tuple[str, int]) -> None:
         run = self.runs.get(name)
         if run is not None and run.outcome is None:
-            run.is_cancelled = True
             self.world.after(self.options.delay_seconds, self._end, run, Verdict.CANCELLED)
 
     def forget(self, name: tuple[str, int]) -> None:
