@@ -166,19 +166,15 @@ async def test_engine_that_cannot_start_reports_why_in_one_sentence(work: Scene,
 
 
 async def test_stream_or_consumer_that_does_not_fit_is_refused(work: Scene, subtests: pytest.Subtests) -> None:
-    overflow = {"priority_policy": "overflow", "priority_groups": ["a"]}
-    cases: dict[str, dict[str, Any]] = {
-        "is a push consumer": {"deliver_subject": "push"},
-        "has ack policy none": {"ack_policy": "none", "max_ack_pending": 0},
-        "has a priority policy": overflow,
+    cases: dict[str, tuple[dict[str, Any], str]] = {
+        "is a push consumer": ({"deliver_subject": "push"}, work.dead),
+        "has ack policy none": ({"ack_policy": "none", "max_ack_pending": 0}, work.dead),
+        "has a priority policy": ({"priority_policy": "overflow", "priority_groups": ["a"]}, work.dead),
+        "own dead letters": ({}, work.stream),
     }
-    for sentence, config in cases.items():
+    for sentence, (config, dead_letter_stream) in cases.items():
         with subtests.test(sentence):
             await work.replace_consumer(**config)
+            work.change(dead_letter_stream=dead_letter_stream)
             with pytest.raises(UnfitError, match=sentence):
                 await work.drained()
-    with subtests.test("own dead letters"):
-        await work.replace_consumer()
-        work.change(dead_letter_stream=work.stream)
-        with pytest.raises(UnfitError, match="own dead letters"):
-            await work.drained()

@@ -10,16 +10,15 @@ from penstock_worker.policy.machine.splitting import CONDEMNED_MAX
 from penstock_worker.policy.outcome import Fault, Outcome, Verdict
 from tests.worker.machine.playing import SETTINGS, Play
 
+ROUNDS_MAX = 300
 
-def drive(play: Play, bad: set[int], verdict: Verdict = Verdict.DATA, runs: int = 300) -> int:
-    """Run all that is asked for; runs with a bad message end with the verdict. Return the number of rounds."""
-    for number in range(runs):
+
+def drive(play: Play, bad: set[int], verdict: Verdict = Verdict.DATA) -> None:
+    """Run everything; runs with a bad message end with the verdict."""
+    for _ in range(ROUNDS_MAX):
         wanted = play.runs()
         if not wanted:
-            play.settle()
-            wanted = play.runs()
-        if not wanted:
-            return number
+            return
         for run in wanted:
             spoilt = any(first <= sequence <= last for first, last in run.ranges for sequence in bad)
             play.end(run, verdict if spoilt else Verdict.OK)
