@@ -1,9 +1,6 @@
 """Spark whose executors are pods: its settings follow from the driver's pod."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,8 @@ from penstock_worker.spark import defaults, kubernetes
 from penstock_worker.spark.executor import executor_command
 from penstock_worker.spark.problems import CannotStartError
 from tests.testbed import ports
-from tests.worker.driver.driving import QUICK
+from tests.testbed.waiting import eventually
+from tests.worker.driver.driving import LONG_SECONDS, RunningDriver
 
 URL = "k8s://https://kubernetes.default.svc"
 POD = {
@@ -84,32 +82,20 @@ def test_settings_that_cannot_work_in_a_pod_are_refused(tmp_path: Path, subtests
         assert caught.value.is_permanent
 
 
-STARTS = """
-import json, sys
-from pathlib import Path
-from penstock_worker.spark.classic import ClassicSpark
-from penstock_worker.spark.problems import CannotStartError
-spark = ClassicSpark(sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3]), 1)
-try:
-    spark.start()
-except CannotStartError as problem:
-    print(problem.is_permanent, problem)
-spark.close()
-"""
-
-
 @pytest.mark.full
-def test_a_missing_api_server_is_reported_and_tried_again(tmp_path: Path) -> None:
+@pytest.mark.timeout(2 * LONG_SECONDS)
+def test_a_missing_api_server_is_reported_and_tried_again() -> None:
     url = f"k8s://https://{ports.LOOPBACK}:{ports.free_port()}"
-    pod = {**POD, "PENSTOCK_POD_IP": ports.LOOPBACK}
-    outcome = subprocess.run(
-        [sys.executable, "-c", STARTS, url, str(tmp_path), json.dumps(dict(QUICK))],
-        env={**os.environ, **pod},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert outcome.stdout == f"False Spark does not start on {url}: Connection refused\n"
+    driver = RunningDriver("driver-without-api-server", master=url)
+    driver.program.env.update(POD, PENSTOCK_POD_IP=ports.LOOPBACK)
+
+    def is_reported() -> bool:
+        described = driver.describe()
+        refused = f"Spark does not start on {url}: Connection refused"
+        return described is not None and described.why_not == refused and not described.permanent
+
+    with driver:
+        eventually(is_reported, "Spark is refused", LONG_SECONDS)
 
 
 def test_executor_pods_are_restricted_labelled_and_owned_and_have_the_users_variables(tmp_path: Path) -> None:
