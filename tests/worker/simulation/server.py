@@ -137,18 +137,16 @@ class Server:
 
     def ack(self, message: Message) -> bool:
         """Take an ack; return whether it is confirmed."""
-        if not self.has(message):
-            return False
-        self.on_ack(message[0])
-        return self._answer(message[0], self.acked)
+        return self._answer(message, self.on_ack, self.acked)
 
     def term(self, message: Message) -> bool:
+        return self._answer(message, self.on_term, self.terminated)
+
+    def _answer(self, message: Message, check: Callable[[int], None], answered: set[int]) -> bool:
         if not self.has(message):
             return False
-        self.on_term(message[0])
-        return self._answer(message[0], self.terminated)
-
-    def _answer(self, sequence: int, answered: set[int]) -> bool:
+        sequence, _ = message
+        check(sequence)
         was_pending = self.pending.pop(sequence, None) is not None
         was_lapsed = self.available.pop(sequence, None) is not None
         if was_pending or was_lapsed:
