@@ -142,11 +142,9 @@ class Play:
         (run,) = self.runs()
         return run
 
-    def write_ledger(self) -> list[actions.WriteLedger]:
-        written = self.take(actions.WriteLedger)
-        for action in written:
+    def write_ledger(self) -> None:
+        for action in self.take(actions.WriteLedger):
             self.handle(events.LedgerWritten(action.entry.batch_id))
-        return written
 
     def settle(self) -> list[actions.Settle]:
         """Answer all that is asked after a run, until every message is settled."""
