@@ -21,6 +21,7 @@ from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually_async
 
 CONNECTION, OTHER = Identity("Connection", "team", "nats"), Identity("Connection", "team", "other")
+PASSWORD = "hush"
 OLD_AND_NEW = [pytest.param("2.11.17", marks=pytest.mark.full), None]
 """Versions of servers that know different requests; None is the newest."""
 
@@ -92,6 +93,11 @@ class Kept:
         is_needed: bool = False,
     ) -> None:
         self.links.keep(of, spec, secrets or {}, is_needed=is_needed)
+
+    def keep_as(self, user: str, *urls: str, of: Identity = CONNECTION, **fields: Any) -> None:  # noqa: ANN401
+        """Keep a link as this user, who has the password of all users here."""
+        secrets = {"login": {"username": user.encode(), "password": PASSWORD.encode()}}
+        self.keep(spec_of(*urls, auth={"userPasswordSecretRef": {"name": "login"}}, **fields), secrets, of=of)
 
     async def link_to(self, server: NatsServer, *, of: Identity = CONNECTION, **fields: Any) -> Link:  # noqa: ANN401
         """Return a link to a server that needs no login."""

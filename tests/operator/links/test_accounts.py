@@ -10,10 +10,9 @@ from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.resources.conditions import fact_names
 from penstock_operator.resources.connection import ConnectionStatus
-from penstock_operator.services.links import Secrets
 from penstock_operator.services.nats import families
 from penstock_operator.services.nats.permissions import PROBES, permissions, server_configuration
-from tests.operator.links.linking import CONNECTION, OLD_AND_NEW, OTHER, Kept, login, spec_of
+from tests.operator.links.linking import CONNECTION, OLD_AND_NEW, OTHER, PASSWORD, Kept, login, spec_of
 from tests.testbed.nats.authentication import Access, Login, trusted_accounts, user_of
 from tests.testbed.nats.fixtures import StartNats, StartNatsCluster, StartNatsLeaf
 from tests.testbed.nats.leaf import LEAF_DOMAIN
@@ -28,15 +27,10 @@ def users(**with_jetstream: bool) -> dict[str, Any]:
     """Return a configuration with an account for each name, and in it a user of that name."""
     return {
         "accounts": {
-            name: {"jetstream": "enabled" if enabled else "disabled", "users": [{"user": name, "password": "hush"}]}
+            name: {"jetstream": "enabled" if enabled else "disabled", "users": [{"user": name, "password": PASSWORD}]}
             for name, enabled in with_jetstream.items()
         }
     }
-
-
-def as_user(name: str) -> tuple[dict[str, Any], Secrets]:
-    fields = {"auth": {"userPasswordSecretRef": {"name": "user"}}}
-    return fields, {"user": {"username": name.encode(), "password": b"hush"}}
 
 
 async def accounts(kept: Kept) -> tuple[str, str]:
@@ -58,16 +52,13 @@ async def test_links_to_one_server_lead_to_the_same_account(every_server: NatsSe
 async def test_links_to_two_accounts_of_a_server_differ(start_nats: StartNats, kept: Kept, version: str | None) -> None:
     server = start_nats(extra=users(A=True, B=True), version=version)
     for name, connection in (("A", CONNECTION), ("B", OTHER)):
-        fields, secrets = as_user(name)
-        kept.keep(spec_of(server.url, **fields), secrets, of=connection)
+        kept.keep_as(name, server.url, of=connection)
     one, other = await accounts(kept)
     assert (one[:2], other[:2]) == ("A/", "B/")
 
 
 @pytest.mark.parametrize("version", OLD_AND_NEW)
-async def test_account_of_an_operator_is_identified_by_its_key(
-    start_nats: StartNats, kept: Kept, version: str | None
-) -> None:
+async def test_account_with_a_key_is_identified_by_it(start_nats: StartNats, kept: Kept, version: str | None) -> None:
     server, account, _ = trusted_accounts()
     access = Access(server, user_of(account, current().new_folder("creds") / "user.creds"), system=None)
     nats = start_nats(access=access, version=version)
@@ -108,20 +99,17 @@ async def test_account_of_a_user_who_may_not_publish_probes_is_identified_by_nam
 ) -> None:
     """Without probes, two links to one account and one cluster's name count as the same."""
     granted = [each for each in permissions() if each.subject != PROBES]
-    restricted = {"user": "user", "password": "hush", "permissions": server_configuration(granted)}
-    free = {"user": "free", "password": "hush"}
+    restricted = {"user": "user", "password": PASSWORD, "permissions": server_configuration(granted)}
+    free = {"user": "free", "password": PASSWORD}
     access = Access({"authorization": {"users": [free, restricted]}}, Login(free), system=None)
     cluster = start_nats_cluster(access=access)
-    fields, secrets = as_user("user")
     for node, connection in zip(cluster.nodes, (CONNECTION, OTHER), strict=False):
-        kept.keep(spec_of(node.url, **fields), secrets, of=connection)
+        kept.keep_as("user", node.url, of=connection)
     one, other = await accounts(kept)
     assert one == other
 
 
-async def test_links_to_two_servers_differ_and_stay_the_same_when_one_restarts(
-    start_nats: StartNats, kept: Kept
-) -> None:
+async def test_accounts_of_two_servers_differ_also_after_a_restart(start_nats: StartNats, kept: Kept) -> None:
     server, stranger = start_nats(), start_nats()
     kept.keep(spec_of(server.url))
     kept.keep(spec_of(stranger.url), of=OTHER)
@@ -153,20 +141,16 @@ async def test_imported_api_is_used_with_its_prefix_and_without_advisories(start
     owner["exports"] = [{"service": "$JS.API.>", "response_type": "stream"}]
     guest["imports"] = [{"service": {"account": "OWNER", "subject": "$JS.API.>"}, "to": "JS.owner.API.>"}]
     server = start_nats(extra=extra)
-    fields, secrets = as_user("GUEST")
-    kept.keep(spec_of(server.url, **fields, jetStream={"apiPrefix": "JS.owner.API"}), secrets)
+    kept.keep_as("GUEST", server.url, jetStream={"apiPrefix": "JS.owner.API"})
     await kept.connected()
     assert "notices do not pass between accounts" in kept.state().warnings[0]
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("version", ["2.11.17", None])
-async def test_account_without_jetstream_fails_until_it_has_it(
-    start_nats: StartNats, kept: Kept, version: str | None
-) -> None:
+async def test_account_fails_until_it_has_jetstream(start_nats: StartNats, kept: Kept, version: str | None) -> None:
     server = start_nats(extra=users(A=False, B=True), version=version)
-    fields, secrets = as_user("A")
-    kept.keep(spec_of(server.url, **fields), secrets)
+    kept.keep_as("A", server.url)
     assert (await kept.failing()).reason is Reason.NO_JETSTREAM
     server.config_file.write_text(server.config_file.read_text().replace("disabled", "enabled"))
     os.kill(server.pid, signal.SIGHUP)

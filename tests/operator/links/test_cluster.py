@@ -17,8 +17,9 @@ REPLICATED = {"storage": "file", "num_replicas": 3}
 ORDERS = a_stream("ORDERS", **REPLICATED)
 
 
-async def connected(kept: Kept, cluster: NatsCluster) -> Link:
-    kept.keep(spec_of(*cluster.urls))
+@pytest.fixture
+async def link(nats_cluster: NatsCluster, kept: Kept) -> Link:
+    kept.keep(spec_of(*nats_cluster.urls))
     return await kept.connected()
 
 
@@ -37,8 +38,7 @@ async def done(link: Link, place: Place, action: Create | Update) -> None:
     await eventually_async(carried_out, f"{place} is there", PATIENCE_SECONDS)
 
 
-async def test_leader_and_followers_are_reported(nats_cluster: NatsCluster, kept: Kept) -> None:
-    link = await connected(kept, nats_cluster)
+async def test_leader_and_followers_are_reported(nats_cluster: NatsCluster, link: Link) -> None:
     place = Place(link.account, "ORDERS")
     await done(link, place, Create(ORDERS))
     await done(link, Place(link.account, "ORDERS", "reader"), Create(a_consumer()))
@@ -55,8 +55,7 @@ async def test_leader_and_followers_are_reported(nats_cluster: NatsCluster, kept
 
 
 @pytest.mark.full
-async def test_changes_succeed_or_pass_while_leaders_step_down(nats_cluster: NatsCluster, kept: Kept) -> None:
-    link = await connected(kept, nats_cluster)
+async def test_changes_succeed_or_pass_while_leaders_step_down(nats_cluster: NatsCluster, link: Link) -> None:
     place = Place(link.account, "ORDERS")
     await done(link, place, Create(ORDERS))
 
@@ -72,10 +71,7 @@ async def test_changes_succeed_or_pass_while_leaders_step_down(nats_cluster: Nat
 
 
 @pytest.mark.full
-async def test_stream_whose_only_server_is_down_is_unknown_and_not_missing(
-    nats_cluster: NatsCluster, kept: Kept
-) -> None:
-    link = await connected(kept, nats_cluster)
+async def test_stream_whose_only_server_is_down_is_unknown(nats_cluster: NatsCluster, kept: Kept, link: Link) -> None:
     place, reader = Place(link.account, "ALONE"), Place(link.account, "ALONE", "reader")
     await done(link, place, Create(a_stream("ALONE", storage="file")))
     await done(link, reader, Create(a_consumer()))
@@ -103,8 +99,7 @@ async def test_stream_whose_only_server_is_down_is_unknown_and_not_missing(
 
 
 @pytest.mark.full
-async def test_without_a_majority_streams_are_unknown_and_failures_pass(nats_cluster: NatsCluster, kept: Kept) -> None:
-    link = await connected(kept, nats_cluster)
+async def test_stream_without_a_majority_is_unknown(nats_cluster: NatsCluster, kept: Kept, link: Link) -> None:
     place = Place(link.account, "ORDERS")
     await done(link, place, Create(ORDERS))
     leader = nats_cluster.stream_leader("ORDERS")  # one that lost its followers goes on answering, for minutes

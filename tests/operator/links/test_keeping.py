@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from typing import NamedTuple
 
 import pytest
 
@@ -10,14 +11,15 @@ from penstock_operator.plan.connections import Connected, Failing
 from penstock_operator.plan.decision import Create, Delete, Failure
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Missing, Place, Present, Unknown
+from penstock_operator.resources.connection import ConnectionSpec
+from penstock_operator.services.links import Secrets
 from penstock_operator.services.nats.families import Families
 from penstock_operator.services.nats.material import material
 from penstock_operator.services.nats.session import Session
 from tests.operator.links.linking import CONNECTION, Kept, a_stream, login, spec_of
-from tests.testbed.nats.authentication import METHODS, Access
+from tests.testbed.nats.authentication import user_and_password
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.run import current
 from tests.testbed.waiting import eventually_async
 
 ORDERS = a_stream("ORDERS")
@@ -30,9 +32,22 @@ async def has_clients(server: NatsServer, number: int) -> None:
     )
 
 
+class Secured(NamedTuple):
+    """A server that needs a password, the spec of the Connection to it, and the Secret."""
+
+    server: NatsServer
+    spec: ConnectionSpec
+    secrets: Secrets
+
+
 @pytest.fixture
-def access() -> Access:
-    return METHODS["userpass"](current().new_folder("user"))
+async def secured(start_nats: StartNats, kept: Kept) -> Secured:
+    server = start_nats(access=user_and_password())
+    fields, secrets = login(server.access)
+    secured = Secured(server, spec_of(server.url, **fields), secrets)
+    kept.keep(secured.spec, secrets)
+    await kept.connected()
+    return secured
 
 
 @pytest.mark.interpreter
@@ -60,9 +75,7 @@ async def test_frozen_server_makes_objects_unknown_and_failures_pass(nats_server
     assert "stream ORDERS" in failure.message
 
 
-async def test_unchanged_connection_keeps_its_link_which_servers_show_by_its_name(
-    nats_server: NatsServer, kept: Kept
-) -> None:
+async def test_unchanged_connection_keeps_its_link_and_client_name(nats_server: NatsServer, kept: Kept) -> None:
     link = await kept.link_to(nats_server)
     kept.keep(spec_of(nats_server.url))
     kept.keep(spec_of(nats_server.url, allowedNamespaces={"from": "All"}))
@@ -73,13 +86,8 @@ async def test_unchanged_connection_keeps_its_link_which_servers_show_by_its_nam
     await has_clients(nats_server, 0)
 
 
-async def test_link_without_its_secret_stays_while_it_is_needed_for_deletions(
-    start_nats: StartNats, kept: Kept, access: Access
-) -> None:
-    server = start_nats(access=access)
-    fields, secrets = login(access)
-    spec = spec_of(server.url, **fields)
-    kept.keep(spec, secrets)
+async def test_link_without_its_secret_stays_while_it_is_needed_for_deletions(kept: Kept, secured: Secured) -> None:
+    server, spec, secrets = secured
     link = await kept.connected()
     place = Place(link.account, "ORDERS")
     assert isinstance(await link.carry_out(place, Create(ORDERS)), Present)
@@ -102,45 +110,32 @@ async def test_link_without_its_secret_stays_while_it_is_needed_for_deletions(
     await has_clients(server, 0)
 
 
-async def test_link_without_its_secret_does_not_stay_for_another_server(
-    start_nats: StartNats, kept: Kept, access: Access
+async def test_link_without_its_secret_does_not_move_to_another_server(
+    start_nats: StartNats, kept: Kept, secured: Secured
 ) -> None:
-    before, after = start_nats(access=access), start_nats(access=access)
-    fields, secrets = login(access)
-    kept.keep(spec_of(before.url, **fields), secrets)
-    await kept.connected()
-    kept.keep(spec_of(after.url, **fields), NO_SECRET, is_needed=True)
+    after = start_nats(access=secured.server.access)
+    kept.keep(secured.spec.model_copy(update={"servers": [after.url]}), NO_SECRET, is_needed=True)
     assert kept.links.link(CONNECTION) is None
     assert (await kept.failing()).reason is Reason.SECRET_NOT_FOUND
 
 
-async def test_old_link_is_used_until_the_new_secret_has_worked(
-    start_nats: StartNats, kept: Kept, access: Access
-) -> None:
+async def test_old_link_is_used_until_the_new_secret_has_worked(kept: Kept, secured: Secured) -> None:
     """A wrong new password is reported, and does not cut off a link that works with the old one."""
-    server = start_nats(access=access)
-    fields, secrets = login(access)
-    kept.keep(spec_of(server.url, **fields), secrets)
+    server, spec, secrets = secured
     link = await kept.connected()
-    wrong = {"login": {**(secrets["login"] or {}), "password": b"wrong"}}
-    kept.keep(spec_of(server.url, **fields), wrong)
+    kept.keep(spec, {"login": {**(secrets["login"] or {}), "password": b"wrong"}})
     assert (await kept.failing()).reason is Reason.UNAUTHORIZED
     assert kept.links.link(CONNECTION) is link
     assert await link.observe(Place(link.account, "ORDERS")) == Missing()
-    kept.keep(spec_of(server.url, **fields), secrets)
+    kept.keep(spec, secrets)
     await kept.until(lambda: kept.links.link(CONNECTION) not in (None, link), "another link")
     await has_clients(server, 1)
 
 
-async def test_revoked_user_is_reported_and_reconnects_when_the_server_knows_it_again(
-    start_nats: StartNats, kept: Kept, access: Access
-) -> None:
-    server = start_nats(access=access)
-    fields, secrets = login(access)
+async def test_revoked_user_is_reported_and_reconnects_when_it_is_restored(kept: Kept, secured: Secured) -> None:
+    server = secured.server
     known = server.config_file.read_text()
-    kept.keep(spec_of(server.url, **fields), secrets)
-    await kept.connected()
-    server.config_file.write_text(known.replace(access.client.arguments["user"], "somebody-else"))
+    server.config_file.write_text(known.replace(server.access.client.arguments["user"], "somebody-else"))
     os.kill(server.pid, signal.SIGHUP)
     failing = await kept.failing()
     assert failing.reason is Reason.UNAUTHORIZED
@@ -161,12 +156,12 @@ async def test_connection_that_names_another_server_leaves_the_first_at_once(sta
     await has_clients(before, 0)
 
 
-async def test_server_that_accepts_connections_before_it_is_ready_is_retried(
-    nats_server: NatsServer, kept: Kept
-) -> None:
+async def test_server_is_retried_until_it_is_ready(nats_server: NatsServer, kept: Kept) -> None:
     nats_server.terminate()
     kept.keep(spec_of(nats_server.url))
-    await kept.failing()
+    failing = await kept.failing()
+    assert failing.reason is Reason.UNREACHABLE
+    assert f"{nats_server.url} refused the connection: nothing listens there." in failing.message
     nats_server.launch()
     await kept.connected()
 

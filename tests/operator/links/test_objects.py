@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from penstock_operator.plan.decision import Create, Delete, Failure, Pause, Recreate, Update
+from penstock_operator.plan.decision import Action, Create, Delete, Failure, Pause, Recreate, Update
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Missing, Place, Present, Unknown
 from penstock_operator.resources.conditions import fact_names
@@ -26,10 +26,18 @@ class Here(NamedTuple):
     stream: Place
     consumer: Place
 
+    async def succeed(self, place: Place, action: Action) -> Present:
+        outcome = await self.link.carry_out(place, action)
+        assert isinstance(outcome, Present)
+        return outcome
+
+    async def fail(self, place: Place, action: Action) -> Failure:
+        outcome = await self.link.carry_out(place, action)
+        assert isinstance(outcome, Failure)
+        return outcome
+
     async def make(self, place: Place, config: Mapping[str, Any]) -> Present:
-        present = await self.link.carry_out(place, Create(config))
-        assert isinstance(present, Present)
-        return present
+        return await self.succeed(place, Create(config))
 
     async def make_both(self) -> tuple[Present, Present]:
         return await self.make(self.stream, a_stream(self.name)), await self.make(self.consumer, a_consumer())
@@ -74,21 +82,18 @@ async def test_creating_again_succeeds_if_equal_and_fails_if_different(here: Her
     for place, config, other in here.variants():
         first = await here.make(place, config)
         assert (await here.make(place, config)).config == first.config
-        failure = await here.link.carry_out(place, Create(other))
-        assert isinstance(failure, Failure)
+        failure = await here.fail(place, Create(other))
         assert failure.passing
         assert await here.link.observe(place) == first
 
 
 async def test_update_changes_objects_and_never_creates_them(here: Here) -> None:
     for place, config, other in here.variants():
-        gone = await here.link.carry_out(place, Update(other))
-        assert isinstance(gone, Failure)
+        gone = await here.fail(place, Update(other))
         assert gone.passing
         assert "create_or_update" not in gone.message, "that is for programmers"
         await here.make(place, config)
-        present = await here.link.carry_out(place, Update(other))
-        assert isinstance(present, Present)
+        present = await here.succeed(place, Update(other))
         assert 7 in present.config.values()
         assert await here.link.observe(place) == present
 
@@ -103,22 +108,18 @@ async def test_deleting_again_succeeds(here: Here) -> None:
 async def test_recreating_changes_what_an_update_cannot(here: Here) -> None:
     await here.make(here.stream, a_stream(here.name))
     other = a_stream(here.name, storage="file")
-    refused = await here.link.carry_out(here.stream, Update(other))
-    assert isinstance(refused, Failure)
+    refused = await here.fail(here.stream, Update(other))
     assert (refused.reason, refused.passing) == (Reason.REFUSED, False)
-    present = await here.link.carry_out(here.stream, Recreate(other))
-    assert isinstance(present, Present)
+    present = await here.succeed(here.stream, Recreate(other))
     assert present.config["storage"] == "file"
 
 
 async def test_consumer_is_paused_and_resumed(here: Here) -> None:
     await here.make_both()
-    paused = await here.link.carry_out(here.consumer, Pause(LONG_FROM_NOW))
-    assert isinstance(paused, Present)
+    paused = await here.succeed(here.consumer, Pause(LONG_FROM_NOW))
     assert paused.facts["paused"]
     assert paused.facts["pausedUntil"] == paused.config["pause_until"] == LONG_FROM_NOW
-    resumed = await here.link.carry_out(here.consumer, Pause(None))
-    assert isinstance(resumed, Present)
+    resumed = await here.succeed(here.consumer, Pause(None))
     assert not resumed.facts["paused"]
     assert "pausedUntil" not in resumed.facts
 
@@ -127,8 +128,7 @@ async def test_refusal_names_the_action_the_object_and_the_servers_error(here: H
     await here.make(here.stream, a_stream(here.name))
     other = f"{here.name}other"
     overlapping = Create(a_stream(other, subjects=[f"{here.name}.a"]))
-    failure = await here.link.carry_out(Place(here.link.account, other), overlapping)
-    assert isinstance(failure, Failure)
+    failure = await here.fail(Place(here.link.account, other), overlapping)
     assert failure.reason is Reason.REFUSED
     assert failure.passing, "the other stream may be deleted"
     assert f"Stream {other} could not be created" in failure.message
@@ -136,13 +136,13 @@ async def test_refusal_names_the_action_the_object_and_the_servers_error(here: H
 
 
 async def test_setting_that_a_server_is_too_old_for_is_not_sent(here: Here) -> None:
-    outcome = await here.link.carry_out(here.stream, Create(a_stream(here.name, allow_batched=True)))
+    batched = Create(a_stream(here.name, allow_batched=True))
     level = here.link.facts.api_level
     assert level is not None
     if level >= 4:
-        assert isinstance(outcome, Present)
+        await here.succeed(here.stream, batched)
         return
-    assert isinstance(outcome, Failure)
-    assert outcome.reason is Reason.LEVEL_TOO_LOW
-    assert f"level {level}" in outcome.message
+    failure = await here.fail(here.stream, batched)
+    assert failure.reason is Reason.LEVEL_TOO_LOW
+    assert f"level {level}" in failure.message
     assert await here.link.observe(here.stream) == Missing()

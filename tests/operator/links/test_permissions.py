@@ -9,7 +9,6 @@ import pytest
 from nats.aio.msg import Msg
 
 from penstock_operator.plan.decision import Create, Delete, Failure, Pause, Recreate, Update
-from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Missing, Place, Present, Unknown
 from penstock_operator.resources import ConsumerSpec
@@ -23,29 +22,32 @@ from penstock_operator.services.nats.permissions import (
     permissions,
     server_configuration,
 )
-from tests.operator.links.linking import CONNECTION, OLD_AND_NEW, OTHER, Kept, a_stream, quick_first, spec_of
+from tests.operator.links.linking import OLD_AND_NEW, OTHER, PASSWORD, Kept, a_stream, quick_first
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually_async
 from tools.environment import ROOT
 
 ALL = tuple(permissions())
-USER, PASSWORD = "operator", "hush"
-LOGIN = {"auth": {"userPasswordSecretRef": {"name": "user"}}}
-SECRETS = {"user": {"username": USER.encode(), "password": PASSWORD.encode()}}
-
+USER = "operator"
 STREAM = {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"}
+DOCUMENT = (ROOT / "docs" / "permissions.md").read_text()
 ETL = {"streamRef": {"name": "orders"}, "filterSubjects": ["orders.new.eu"]}
 FILTERED = consumer_config(ConsumerSpec.model_validate(ETL), "etl")
 
 
 def start_with(start_nats: StartNats, granted: Collection[Permission], **options: str | None) -> NatsServer:
-    user = {"user": USER, "password": PASSWORD, "permissions": server_configuration(granted)}
-    return start_nats(extra={"authorization": {"users": [user]}}, **options)
+    """Start a server with an operator that has these permissions, and a worker that may do everything."""
+    operator = {"user": USER, "password": PASSWORD, "permissions": server_configuration(granted)}
+    worker = {"user": "worker", "password": PASSWORD}
+    return start_nats(extra={"authorization": {"users": [operator, worker]}}, **options)
 
 
-def let_in(kept: Kept, server: NatsServer, of: Identity = CONNECTION) -> None:
-    kept.keep(spec_of(server.url, **LOGIN), SECRETS, of=of)
+async def linked(
+    kept: Kept, start_nats: StartNats, granted: Collection[Permission] = ALL, **options: str | None
+) -> Link:
+    kept.keep_as(USER, start_with(start_nats, granted, **options).url)
+    return await kept.connected()
 
 
 def without(*missing: str) -> list[Permission]:
@@ -77,8 +79,7 @@ async def do_all(link: Link) -> list[object]:
 
 @pytest.mark.parametrize("version", OLD_AND_NEW)
 async def test_these_permissions_suffice(start_nats: StartNats, kept: Kept, version: str | None) -> None:
-    let_in(kept, start_with(start_nats, ALL, version=version))
-    outcome = await do_all(await kept.connected())
+    outcome = await do_all(await linked(kept, start_nats, version=version))
     assert not [each for each in outcome if isinstance(each, Failure | Unknown)]
     assert kept.state().warnings == ()
     assert kept.state().account.startswith("$G/")
@@ -86,8 +87,7 @@ async def test_these_permissions_suffice(start_nats: StartNats, kept: Kept, vers
 
 @pytest.mark.parametrize("missing", quick_first(subjects(Feature.OBSERVE, Feature.STREAMS, Feature.CONSUMERS)))
 async def test_missing_permission_for_a_request_is_named(start_nats: StartNats, kept: Kept, missing: str) -> None:
-    let_in(kept, start_with(start_nats, without(missing)))
-    outcome = await do_all(await kept.connected())
+    outcome = await do_all(await linked(kept, start_nats, without(missing)))
     refused = [each for each in outcome if isinstance(each, Failure | Unknown) and each.reason is Reason.UNAUTHORIZED]
     assert refused
     literal = missing.rstrip("*>.").rstrip("*.")
@@ -100,8 +100,7 @@ async def test_missing_permission_for_a_request_is_named(start_nats: StartNats, 
 async def test_user_may_be_limited_to_one_consumer_with_one_filter(start_nats: StartNats, kept: Kept) -> None:
     """As docs/permissions.md says."""
     narrow = Permission(Feature.CONSUMERS, Verb.PUBLISH, "$JS.API.CONSUMER.CREATE.ORDERS.etl.orders.new.eu")
-    let_in(kept, start_with(start_nats, [narrow, *without("$JS.API.CONSUMER.CREATE.>")]))
-    link = await kept.connected()
+    link = await linked(kept, start_nats, [narrow, *without("$JS.API.CONSUMER.CREATE.>")])
     await link.carry_out(Place(link.account, "ORDERS"), Create(STREAM))
     consumer = Place(link.account, "ORDERS", "etl")
     assert not isinstance(await link.carry_out(consumer, Create(FILTERED)), Failure)
@@ -111,8 +110,7 @@ async def test_user_may_be_limited_to_one_consumer_with_one_filter(start_nats: S
 
 @pytest.mark.parametrize("missing", quick_first(subjects(Feature.LIST)))
 async def test_without_lists_objects_are_read_one_by_one(start_nats: StartNats, kept: Kept, missing: str) -> None:
-    let_in(kept, start_with(start_nats, without(missing)))
-    link = await kept.connected()
+    link = await linked(kept, start_nats, without(missing))
     names = [f"S{number}" for number in range(3)]
     for name in names:
         await link.carry_out(Place(link.account, name), Create(a_stream(name)))
@@ -136,18 +134,17 @@ async def test_without_lists_objects_are_read_one_by_one(start_nats: StartNats, 
 async def test_without_account_info_or_an_inbox_there_is_no_link_and_the_permission_is_named(
     start_nats: StartNats, kept: Kept, missing: str, said: str
 ) -> None:
-    let_in(kept, start_with(start_nats, without(missing)))
+    kept.keep_as(USER, start_with(start_nats, without(missing)).url)
     failing = await kept.failing()
     assert failing.reason is Reason.UNAUTHORIZED
     assert said in failing.message
 
 
 @pytest.mark.parametrize("missing", quick_first(subjects(Feature.NOTICES)))
-async def test_without_advisories_all_else_works_with_a_warning(
+async def test_without_advisories_the_rest_works_with_a_warning(
     start_nats: StartNats, kept: Kept, missing: str
 ) -> None:
-    let_in(kept, start_with(start_nats, without(missing)))
-    outcome = await do_all(await kept.connected())
+    outcome = await do_all(await linked(kept, start_nats, without(missing)))
     assert not [each for each in outcome if isinstance(each, Failure | Unknown)]
     (warning,) = kept.state().warnings
     assert f"may not subscribe to {missing}." in warning
@@ -168,14 +165,12 @@ async def worker_of(url: str) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("is_allowed", [True, pytest.param(False, marks=pytest.mark.full)])
-async def test_workers_are_heard_exactly_if_requests_to_them_are_allowed(
+async def test_workers_answer_exactly_if_requests_are_allowed(
     start_nats: StartNats, kept: Kept, *, is_allowed: bool
 ) -> None:
     granted = [each for each in ALL if is_allowed or each.feature is not Feature.WORKERS]
-    everything = {"user": "worker", "password": PASSWORD}
-    operator = {"user": USER, "password": PASSWORD, "permissions": server_configuration(granted)}
-    server = start_nats(extra={"authorization": {"users": [everything, operator]}})
-    let_in(kept, server)
+    server = start_with(start_nats, granted)
+    kept.keep_as(USER, server.url)
     async with worker_of(server.url) as group:
         link = await kept.connected()
 
@@ -194,13 +189,10 @@ async def test_workers_are_heard_exactly_if_requests_to_them_are_allowed(
 
 async def test_account_that_a_server_does_not_show_is_identified_by_the_user(start_nats: StartNats, kept: Kept) -> None:
     granted = without(*subjects(Feature.ACCOUNT))
-    let_in(kept, start_with(start_nats, granted, version="2.11.17"))
-    let_in(kept, start_with(start_nats, granted), OTHER)
+    await linked(kept, start_nats, granted, version="2.11.17")
+    kept.keep_as(USER, start_with(start_nats, granted).url, of=OTHER)
     assert (await kept.connected()).account.startswith(f"user {USER}/")
     assert (await kept.connected(OTHER)).account.startswith("$G/")
-
-
-DOCUMENT = (ROOT / "docs" / "permissions.md").read_text()
 
 
 def test_document_has_each_permission_with_its_purpose_and_the_same_configuration() -> None:

@@ -14,7 +14,6 @@ from tests.testbed.certificates import Authority
 from tests.testbed.nats.authentication import METHODS, Access
 from tests.testbed.nats.encryption import WAYS, tls
 from tests.testbed.nats.fixtures import StartNats
-from tests.testbed.nats.server import NatsServer
 from tests.testbed.run import current
 
 NAMED = ["creds", "userpass", "token", "nkey"]
@@ -28,7 +27,7 @@ def access_of(method: str) -> Access:
 
 @pytest.mark.interpreter
 @pytest.mark.parametrize(("method", "encrypted"), WAYS_IN)
-async def test_known_user_connects_with_each_encryption(
+async def test_user_connects_with_each_encryption(
     start_nats: StartNats, kept: Kept, method: str, encrypted: str
 ) -> None:
     access, both_ends = access_of(method), WAYS[encrypted](current().new_folder("tls"))
@@ -72,16 +71,6 @@ async def test_failure_of_tls_is_reported_with_the_field_that_solves_it(start_na
     kept.keep(spec_of(server.url, **fields), secrets)
     failing = await kept.failing_with(Reason.UNAUTHORIZED)
     assert "tls.clientCertificateSecretRef" in failing.message
-
-
-async def test_server_that_is_down_is_unreachable_until_it_starts(nats_server: NatsServer, kept: Kept) -> None:
-    nats_server.terminate()
-    kept.keep(spec_of(nats_server.url))
-    failing = await kept.failing()
-    assert failing.reason is Reason.UNREACHABLE
-    assert f"{nats_server.url} refused the connection: nothing listens there." in failing.message
-    nats_server.start()
-    await kept.connected()
 
 
 async def test_one_server_of_several_is_enough(start_nats: StartNats, kept: Kept) -> None:
