@@ -1,4 +1,4 @@
-"""Service accounts that may do some of what the operator does."""
+"""Service accounts with some of the rights that the operator, or a person, has."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +10,7 @@ from tests.testbed.kubernetes.access import Namespace
 NAME = "operator"
 RBAC = "rbac.authorization.k8s.io"
 Kinds = Mapping[str, Sequence[str]]
+"""Plurals by API group."""
 OUR_KINDS: Kinds = {GROUP: [kind.plural for kind in KINDS]}
 WORKER_KINDS: Kinds = {
     "apps": ["deployments"],
@@ -17,24 +18,21 @@ WORKER_KINDS: Kinds = {
     "policy": ["poddisruptionbudgets"],
     "networking.k8s.io": ["networkpolicies"],
 }
-"""Plurals by API group."""
 
 
-def create_account(namespace: Namespace) -> Path:
+def create_account(namespace: Namespace, name: str = NAME) -> Path:
     """Create a service account without rights, and return its kubeconfig."""
-    namespace.client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": NAME}})
-    return namespace.kubeconfig_for_service_account(NAME)
+    namespace.client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}})
+    return namespace.kubeconfig_for_service_account(name)
 
 
-def grant(namespace: Namespace, role: str, kinds: Kinds, *verbs: str) -> None:
-    """Let the service account do this in its namespace, by a new role."""
+def grant(namespace: Namespace, role: str, kinds: Kinds, *verbs: str, to: str = NAME) -> None:
+    """Allow a service account these verbs in its namespace, by a new role."""
     rules = [{"apiGroups": [group], "resources": plurals, "verbs": verbs} for group, plurals in kinds.items()]
-    metadata, version = {"name": role}, f"{RBAC}/v1"
-    bound = {
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": role},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": namespace.name}],
-    }
+    of_rbac = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": role}}
+    reference = {"apiGroup": RBAC, "kind": "Role", "name": role}
+    subject = {"kind": "ServiceAccount", "name": to, "namespace": namespace.name}
     namespace.client.create(
-        {"apiVersion": version, "kind": "Role", "metadata": metadata, "rules": rules},
-        {"apiVersion": version, "kind": "RoleBinding", "metadata": metadata, **bound},
+        {**of_rbac, "kind": "Role", "rules": rules},
+        {**of_rbac, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]},
     )

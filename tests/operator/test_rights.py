@@ -12,12 +12,13 @@ import pytest
 
 from penstock_operator.cli.cluster_checkup import RIGHTS
 from penstock_operator.resources import KINDS
-from tests.operator.chart.rendering import Object, apply, container, of_kind, render
+from tests.operator.chart.rendering import container, of_kind, only, render
 from tests.operator.conftest import install_crds
 from tests.operator.running import RunningOperator, running_operator
 from tests.operator.scene import Scene
 from tests.operator.workforce.grouping import GROUP, GroupScene
 from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.client import Object
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.nats.authentication import Login, user_and_password
 from tests.testbed.nats.fixtures import StartNats
@@ -103,9 +104,8 @@ def have_workers(scene: GroupScene) -> None:
 def install_rights(plane: ControlPlane, objects: list[Object]) -> Path:
     """Apply the account and its roles, and return the kubeconfig that its pods would have."""
     kinds = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
-    apply(plane, [found for found in objects if found["kind"] in kinds])
-    [account] = of_kind(objects, "ServiceAccount")
-    return plane.kubeconfig_for_service_account(RELEASE, account["metadata"]["name"])
+    plane.client.apply(*(found for found in objects if found["kind"] in kinds))
+    return plane.kubeconfig_for_service_account(RELEASE, only(objects, "ServiceAccount")["metadata"]["name"])
 
 
 @contextlib.contextmanager

@@ -6,8 +6,7 @@ from functools import cache
 import yaml
 
 from tests.testbed import binaries
-from tests.testbed.kubernetes.access import Access
-from tests.testbed.kubernetes.client import Object as Object  # noqa: PLC0414 - for tests of the chart
+from tests.testbed.kubernetes.client import Object
 from tests.testbed.run import ROOT
 
 CHART = ROOT / "charts" / "penstock"
@@ -52,13 +51,14 @@ def of_kind(objects: list[Object], kind: str) -> list[Object]:
     return [found for found in objects if found["kind"] == kind]
 
 
-def container(objects: list[Object]) -> Object:
-    """Return the operator's container."""
-    [deployment] = of_kind(objects, "Deployment")
-    [found] = deployment["spec"]["template"]["spec"]["containers"]
-    assert isinstance(found, dict)
+def only(objects: list[Object], kind: str) -> Object:
+    """Return the one object of a kind."""
+    [found] = of_kind(objects, kind)
     return found
 
 
-def apply(plane: Access, objects: list[Object], *, dry_run: bool = False) -> None:
-    plane.client.apply(*objects, dry_run=dry_run)
+def container(objects: list[Object]) -> Object:
+    """Return the operator's container."""
+    [found] = only(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert isinstance(found, dict)
+    return found

@@ -1,18 +1,27 @@
-"""What charts/penstock renders and prints, and whether the API server and the operator accept it."""
+"""What charts/penstock renders and prints, and whether the API server and the operator accept it.
+
+Also what it allows: people by the cluster's own roles, and the operator's pods on the network.
+"""
 
 import re
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 
 import pytest
+import yaml
 
 from penstock_operator.resources import KINDS
-from tests.operator.chart.rendering import CHART, DIGEST, apply, container, helm, of_kind, render
+from tests.operator.accounts import RBAC, create_account
+from tests.operator.chart.rendering import CHART, DIGEST, container, helm, of_kind, only, render, render_test
 from tests.operator.cli.commands import penstock
 from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.client import Object
 from tests.testbed.run import ROOT
 
 pytestmark = pytest.mark.full
 VERSION = (ROOT / "VERSION").read_text().strip()
+OF_THE_TEST = {"app.kubernetes.io/name": "penstock-test", "app.kubernetes.io/instance": "release"}
+LABEL = f"{RBAC}/aggregate-to-"
 PULLED = '--set-json=worker.image.pullSecrets=[{"name":"one"},{"name":"two"}]'
 
 
@@ -26,13 +35,12 @@ def test_the_api_server_accepts_the_chart(penstock_namespace: Namespace) -> None
     for values in ([], [f"--set=namespaces={{{name}}}"]):
         objects = render(*values, namespace=name)
         assert {"Deployment", "PodDisruptionBudget", "RoleBinding"} <= {found["kind"] for found in objects}
-        apply(penstock_namespace.cluster, objects, dry_run=True)
+        penstock_namespace.cluster.client.apply(*objects, dry_run=True)
 
 
 def test_the_pod_meets_the_restricted_standard(namespace: Namespace) -> None:
     namespace.client.label(f"namespace/{namespace.name}", {"pod-security.kubernetes.io/enforce": "restricted"})
-    [deployment] = of_kind(render(), "Deployment")
-    template = deployment["spec"]["template"]
+    template = only(render(), "Deployment")["spec"]["template"]
     template["spec"]["serviceAccountName"] = "default"
     pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": {"name": "operator"}}
     namespace.client.create(pod, dry_run=True)
@@ -53,7 +61,7 @@ def test_definitions_come_with_admission_policies_and_stay_when_the_chart_is_uni
 
 def test_two_replicas_are_spread_and_have_a_disruption_budget() -> None:
     objects = render()
-    [deployment], [budget] = of_kind(objects, "Deployment"), of_kind(objects, "PodDisruptionBudget")
+    deployment, budget = only(objects, "Deployment"), only(objects, "PodDisruptionBudget")
     pod = deployment["spec"]["template"]
     [spread] = pod["spec"]["topologySpreadConstraints"]
     assert deployment["spec"]["replicas"] == 2
@@ -61,18 +69,16 @@ def test_two_replicas_are_spread_and_have_a_disruption_budget() -> None:
     for selector in (spread["labelSelector"], budget["spec"]["selector"], deployment["spec"]["selector"]):
         assert selector["matchLabels"].items() <= pod["metadata"]["labels"].items()
     assert of_kind(render("--set=replicas=1"), "PodDisruptionBudget") == []
-    [alone] = of_kind(render("--set=topologySpread=null"), "Deployment")
+    alone = only(render("--set=topologySpread=null"), "Deployment")
     assert "topologySpreadConstraints" not in alone["spec"]["template"]["spec"]
 
 
 def test_all_replicas_use_the_lease_that_their_role_names() -> None:
     objects = render("--set=lease.durationSeconds=30", namespace="messages")
-    [deployment] = of_kind(objects, "Deployment")
-    [role] = of_kind(objects, "Role")
-    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    arguments = container(objects)["args"]
     assert "--lease=messages/release-penstock" in arguments
     assert "--lease-duration=30" in arguments
-    assert [rule.get("resourceNames") for rule in role["rules"]] == [None, ["release-penstock"]]
+    assert [rule.get("resourceNames") for rule in only(objects, "Role")["rules"]] == [None, ["release-penstock"]]
 
 
 def options(*values: str) -> dict[str, list[str]]:
@@ -136,3 +142,83 @@ def test_the_notes_depend_on_values() -> None:
         assert sentence not in notes()
     assert "helm test" in notes()
     assert "helm test" not in notes("--set=tests.enabled=false")
+
+
+def aggregated(objects: list[Object]) -> dict[str, Object]:
+    """Return the roles that are aggregated to the cluster's own, by the names of those."""
+    return {
+        label.removeprefix(LABEL): role
+        for role in of_kind(objects, "ClusterRole")
+        for label in role["metadata"]["labels"]
+        if label.startswith(LABEL)
+    }
+
+
+def account_with(namespace: Namespace, role: Object) -> Path:
+    """Create a service account with a cluster role in the namespace, and return its kubeconfig."""
+    account = create_account(namespace, "person")
+    subject = {"kind": "ServiceAccount", "name": "person", "namespace": namespace.name}
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": role["metadata"]["name"]}
+    binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": {"name": "person"}}
+    namespace.client.apply(role, {**binding, "roleRef": reference, "subjects": [subject]})
+    return account
+
+
+@pytest.mark.parametrize(("name", "writes"), [("view", False), ("edit", True), ("admin", True)])
+def test_the_clusters_own_roles_include_our_kinds(penstock_namespace: Namespace, name: str, *, writes: bool) -> None:
+    namespace = penstock_namespace
+    role = aggregated(render(namespace=namespace.name))[name]
+    account, plane = account_with(namespace, role), namespace.cluster
+    may = partial(plane.may, account)
+    for plural in (kind.plural for kind in KINDS):
+        assert may("list", f"{plural}.penstock.dev", namespace.name)
+        assert may("delete", f"{plural}.penstock.dev", namespace.name) is writes
+    assert not may("patch", "streams/status.penstock.dev", namespace.name), "the operator's"
+    assert may("get", "queuegroups/scale.penstock.dev", namespace.name)
+    assert may("patch", "queuegroups/scale.penstock.dev", namespace.name) is writes
+    plane.client.delete(f"clusterrole/{role['metadata']['name']}")
+
+
+def test_aggregated_roles_the_network_policy_and_monitoring_are_optional() -> None:
+    assert set(aggregated(render())) == {"view", "edit", "admin"}
+    assert aggregated(render("--set=aggregatedRoles.create=false")) == {}
+    monitoring = {"Service", "ServiceMonitor", "PodMonitor", "PrometheusRule", "ConfigMap"}
+    assert not {found["kind"] for found in render()} & {"NetworkPolicy", *monitoring}
+
+
+def test_the_network_policy_allows_probes_dns_the_api_server_and_nats(namespace: Namespace) -> None:
+    values = ("--set=networkPolicy.enabled=true", '--set-json=networkPolicy.nats=[{"podSelector":{}}]')
+    objects = render(*values, namespace=namespace.name)
+    policy = only(objects, "NetworkPolicy")
+    spec = policy["spec"]
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    assert [port["port"] for rule in spec["ingress"] for port in rule["ports"]] == ["probes"]
+    assert "probes" in {port["name"] for port in container(objects)["ports"]}
+    reached = [
+        (rule.get("to"), [(port["protocol"], port["port"]) for port in rule["ports"]]) for rule in spec["egress"]
+    ]
+    assert reached == [
+        (None, [("UDP", 53), ("TCP", 53)]),
+        (None, [("TCP", 443), ("TCP", 6443)]),
+        ([{"podSelector": {}}], [("TCP", 4222)]),
+        ([{"podSelector": {"matchLabels": OF_THE_TEST}}], [("TCP", 4222)]),
+    ]
+    assert only(render_test(*values), "Pod")["metadata"]["labels"].items() >= OF_THE_TEST.items()
+    labels = only(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert spec["podSelector"]["matchLabels"].items() <= labels.items()
+    namespace.cluster.client.apply(policy, dry_run=True)
+
+
+def test_extra_manifests_are_objects_or_templates() -> None:
+    text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ include "penstock.fullname" . }}-text"}\n'
+    thing = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-object"}}
+    values = yaml.safe_dump({"extraManifests": [text, thing]})
+    found = of_kind(render("--values=-", text=values), "ConfigMap")
+    assert [each["metadata"]["name"] for each in found] == ["release-penstock-text", "release-object"]
+
+
+def test_common_labels_are_on_all_objects_and_do_not_replace_ours() -> None:
+    values = {"commonLabels": {"team": "data", "app.kubernetes.io/name": "other"}}
+    objects = render("--set=metrics.service.enabled=true", "--values=-", text=yaml.safe_dump(values))
+    assert {each["metadata"]["labels"].get("team") for each in objects} == {"data"}
+    assert {each["metadata"]["labels"]["app.kubernetes.io/name"] for each in objects} == {"penstock"}

@@ -19,10 +19,11 @@ import yaml
 from nats.aio.msg import Msg
 
 from penstock_operator.resources import KINDS
-from tests.operator.chart.rendering import CHART, Object, apply, of_kind, render_test
+from tests.operator.chart.rendering import CHART, only, render_test
 from tests.operator.running import running_operator
 from tests.testbed import ports
 from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.client import Object
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.nats.server import NatsServer
 
@@ -30,21 +31,16 @@ pytestmark = pytest.mark.full
 PROGRAM = CHART / "files" / "test" / "first_message.py"
 
 
-def pod(objects: list[Object]) -> Object:
-    [found] = of_kind(objects, "Pod")
-    return found
-
-
 async def run_test(namespace: Namespace, folder: Path, *values: str) -> tuple[int, str]:
     """Run the program of the test's pod as the chart's service account; return its exit code and output."""
     plane, objects = namespace.cluster, render_test(*values, namespace=namespace.name)
-    apply(plane, [found for found in objects if found["kind"] in {"ServiceAccount", "Role", "RoleBinding"}])
-    [account] = of_kind(objects, "ServiceAccount")
-    document = yaml.safe_load(namespace.kubeconfig_for_service_account(account["metadata"]["name"]).read_text())
+    plane.client.apply(*(each for each in objects if each["kind"] in {"ServiceAccount", "Role", "RoleBinding"}))
+    account = only(objects, "ServiceAccount")["metadata"]["name"]
+    document = yaml.safe_load(namespace.kubeconfig_for_service_account(account).read_text())
     (folder / "token").write_text(document["users"][0]["user"]["token"])
     authority = document["clusters"][0]["cluster"]["certificate-authority-data"]
     (folder / "ca.crt").write_bytes(base64.b64decode(authority))
-    [container] = pod(objects)["spec"]["containers"]
+    [container] = only(objects, "Pod")["spec"]["containers"]
     declared = {variable["name"]: variable.get("value", "127.0.0.1") for variable in container["env"]}
     host, _, port = plane.url.removeprefix("https://").rpartition(":")
     found = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "ACCOUNT": str(folder)}
@@ -133,23 +129,23 @@ def test_its_objects_are_in_a_namespace_that_the_operator_serves(subtests: pytes
     for values, where in cases.items():
         with subtests.test(" ".join(values)):
             objects = render_test(*values, namespace="release")
-            [container] = pod(objects)["spec"]["containers"]
+            [container] = only(objects, "Pod")["spec"]["containers"]
             declared = {variable["name"]: variable.get("value") for variable in container["env"]}
-            [role], [binding] = of_kind(objects, "Role"), of_kind(objects, "RoleBinding")
+            role, binding = only(objects, "Role"), only(objects, "RoleBinding")
             namespaces = {declared["NAMESPACE"], role["metadata"]["namespace"], binding["metadata"]["namespace"]}
             assert namespaces == {where}
-            assert {pod(objects)["metadata"]["namespace"], binding["subjects"][0]["namespace"]} == {"release"}
+            assert {only(objects, "Pod")["metadata"]["namespace"], binding["subjects"][0]["namespace"]} == {"release"}
 
 
 def test_its_pod_has_a_nats_server_unless_values_name_one() -> None:
-    [server] = pod(render_test())["spec"]["initContainers"]
+    [server] = only(render_test(), "Pod")["spec"]["initContainers"]
     assert server["restartPolicy"] == "Always", "otherwise the test would wait for its end"
-    assert "initContainers" not in pod(render_test("--set=tests.nats.url=nats://nats.nats:4222"))["spec"]
+    assert "initContainers" not in only(render_test("--set=tests.nats.url=nats://nats.nats:4222"), "Pod")["spec"]
     assert render_test("--set=tests.enabled=false") == []
 
 
 def test_its_pod_meets_the_restricted_standard_and_is_not_taken_for_an_operator(namespace: Namespace) -> None:
     namespace.client.label(f"namespace/{namespace.name}", {"pod-security.kubernetes.io/enforce": "restricted"})
     objects = render_test(namespace=namespace.name)
-    apply(namespace.cluster, [each for each in objects if each["kind"] in {"ServiceAccount", "ConfigMap", "Pod"}])
-    assert pod(objects)["metadata"]["labels"]["app.kubernetes.io/name"] == "penstock-test"
+    namespace.client.apply(*(each for each in objects if each["kind"] in {"ServiceAccount", "ConfigMap", "Pod"}))
+    assert only(objects, "Pod")["metadata"]["labels"]["app.kubernetes.io/name"] == "penstock-test"

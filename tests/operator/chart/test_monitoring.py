@@ -12,11 +12,12 @@ import pytest
 import yaml
 
 from penstock_operator.services.leading import Leadership
-from tests.operator.chart.rendering import Object, apply, container, of_kind, render
+from tests.operator.chart.rendering import container, only, render
 from tests.operator.plan.workload.workloads import group, made
 from tests.operator.served import by_operator, by_worker, labels_of
 from tests.testbed import binaries
 from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.kubernetes.client import Object
 
 pytestmark = pytest.mark.full  # Helm and promtool
 CASES = yaml.safe_load((Path(__file__).parent / "alerts.yaml").read_text())
@@ -27,13 +28,12 @@ OF_TARGETS = {"namespace", "pod"}
 
 
 def rules() -> list[Object]:
-    [rule] = of_kind(render("--set=metrics.alerts.enabled=true"), "PrometheusRule")
-    [found] = rule["spec"]["groups"]
+    [found] = only(render("--set=metrics.alerts.enabled=true"), "PrometheusRule")["spec"]["groups"]
     return list(found["rules"])
 
 
 def board() -> Any:  # noqa: ANN401 - Grafana's JSON
-    [found] = of_kind(render("--set=metrics.dashboard.enabled=true"), "ConfigMap")
+    found = only(render("--set=metrics.dashboard.enabled=true"), "ConfigMap")
     return json.loads(found["data"]["penstock.json"])
 
 
@@ -64,17 +64,17 @@ def promtool(tmp_path: Path, *arguments: str, **files: object) -> None:
 
 def test_the_service_monitor_finds_the_metrics_of_the_service(namespace: Namespace) -> None:
     objects = render("--set=metrics.serviceMonitor.enabled=true", namespace=namespace.name)
-    [service], [monitor] = of_kind(objects, "Service"), of_kind(objects, "ServiceMonitor")
+    service, monitor = only(objects, "Service"), only(objects, "ServiceMonitor")
     assert service["spec"]["ports"][0]["targetPort"] in {port["name"] for port in container(objects)["ports"]}
     assert service["spec"]["ports"][0]["name"] == monitor["spec"]["endpoints"][0]["port"]
     assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
-    apply(namespace.cluster, [service], dry_run=True)
+    namespace.client.apply(service, dry_run=True)
 
 
 def test_series_keep_their_namespace_label() -> None:
     """Otherwise Prometheus would replace it with the operator's own namespace."""
     values = ("--set=metrics.podMonitor.enabled=true", "--set=metrics.podMonitor.labels.release=prometheus")
-    [monitor] = of_kind(render(*values), "PodMonitor")
+    monitor = only(render(*values), "PodMonitor")
     assert monitor["metadata"]["labels"]["release"] == "prometheus"
     endpoint = {"port": "probes", "path": "/metrics", "interval": "30s", "honorLabels": True}
     assert monitor["spec"]["podMetricsEndpoints"] == [endpoint]
@@ -82,7 +82,7 @@ def test_series_keep_their_namespace_label() -> None:
 
 def test_workers_are_scraped_in_the_namespaces_of_the_operator() -> None:
     for values, where in (((), {"any": True}), (("--set=namespaces={orders}",), {"matchNames": ["orders"]})):
-        [monitor] = of_kind(render("--set=metrics.workerPodMonitor.enabled=true", *values), "PodMonitor")
+        monitor = only(render("--set=metrics.workerPodMonitor.enabled=true", *values), "PodMonitor")
         template = made(group()).deployment["spec"]["template"]
         assert monitor["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
         ports = {port["name"] for each in template["spec"]["initContainers"] for port in each["ports"]}
@@ -134,10 +134,10 @@ def test_panels_do_not_overlap() -> None:
 
 def test_the_dashboard_has_the_label_of_grafanas_sidecar(namespace: Namespace) -> None:
     values = ("--set=metrics.dashboard.enabled=true", "--set=metrics.dashboard.annotations.grafana_folder=Data")
-    [found] = of_kind(render(*values, namespace=namespace.name), "ConfigMap")
+    found = only(render(*values, namespace=namespace.name), "ConfigMap")
     assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
     assert found["metadata"]["annotations"] == {"grafana_folder": "Data"}
-    apply(namespace.cluster, [found], dry_run=True)
+    namespace.client.apply(found, dry_run=True)
 
 
 def test_alerts_fire_in_the_cases_of_alerts_yaml_and_only_then(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.operator.chart.rendering import CHART, Object, helm, render_all
+from tests.operator.chart.rendering import CHART, helm, render_all
+from tests.testbed.kubernetes.client import Object
 from tools.values import VALUES, rows
 
 DEFAULTS = yaml.safe_load(VALUES.read_text())
@@ -50,7 +51,6 @@ def fields(schema: Object, prefix: str = "") -> Iterator[str]:
 
 
 def parts(schema: Object) -> Iterator[Object]:
-    """Yield each part of a schema."""
     yield schema
     for described in (*schema.get("properties", {}).values(), *schema.get("definitions", {}).values()):
         yield from parts(described)
