@@ -6,8 +6,7 @@ import pytest
 
 from penstock_operator.constants import API_VERSION
 from penstock_operator.resources import KINDS, definition
-from tests.operator.running import RunningOperator
-from tests.operator.sharing import SharedOperators, clear
+from tests.operator.running import RunningOperator, SharedOperators, clear
 from tests.testbed.kubernetes.access import Access, Namespace
 from tests.testbed.kubernetes.client import RefusedError
 from tests.testbed.waiting import eventually
@@ -54,14 +53,14 @@ def served_namespace(served: tuple[RunningOperator, Namespace]) -> Namespace:
 
 
 def install_crds(plane: Access) -> None:
-    """Teach a control plane our kinds, and wait until it knows them all."""
+    """Install our CustomResourceDefinitions, and wait until they are established and discovery has them."""
     plane.client.apply(*(definition(kind) for kind in KINDS))
-    eventually(lambda: _are_established(plane), "all kinds are known")
+    eventually(lambda: _are_established(plane), "all kinds are established")
     eventually(lambda: _are_discovered(plane), "discovery has all kinds", not_yet=(RefusedError,))
 
 
 def _are_discovered(plane: Access) -> bool:
-    """Ask as kubectl does: discovery has a kind a moment after it is established."""
+    """Discovery has a kind a moment after it is established."""
     found = plane.client.request("GET", f"/apis/{API_VERSION}").get("resources", ())
     return {kind.plural for kind in KINDS} <= {resource["name"] for resource in found}
 

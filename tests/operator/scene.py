@@ -1,6 +1,6 @@
-"""A scene: a namespace, a NATS server, an operator that serves the namespace, and what people do with all of them.
+"""A namespace and a NATS server: what people declare in the one, and what the operator makes of it on both.
 
-It reads the API server and the NATS server's monitoring page, and uses no code of Penstock for that.
+Reads the API server and the NATS server's monitoring page, without code of Penstock.
 """
 
 import asyncio
@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock_operator.constants import API_VERSION
-from tests.operator.running import RunningOperator
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.client import connection
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually
 
 SECONDS = 60  # what takes a tenth of a second takes longer on a busy machine
+ABANDON = "penstock.dev/abandon"
+BY_PASSWORD = {"userPasswordSecretRef": {"name": "login"}}
 Object = dict[str, Any]
 
 
@@ -24,7 +25,6 @@ Object = dict[str, Any]
 class Scene:
     namespace: Namespace
     server: NatsServer
-    operator: RunningOperator
 
     # What people declare.
 
@@ -32,9 +32,17 @@ class Scene:
         """Declare an object as `kubectl apply` does, and return it."""
         return self.namespace.client.apply(manifest(kind, name, spec, **metadata))
 
-    def connect(self, name: str = "nats", **spec: object) -> None:
-        """Declare a Connection to the server."""
+    def connect(self, name: str = "nats", /, **spec: object) -> None:
         self.apply("Connection", name, {"servers": [self.server.url], **spec})
+
+    def connect_with_login(self, **spec: object) -> None:
+        """Declare a Connection to a server that needs a password, and the Secret with the password."""
+        self.create_login()
+        self.connect(auth=BY_PASSWORD, **spec)
+
+    def create_login(self) -> None:
+        login = self.server.access.client.arguments
+        self.secret("login", username=login["user"], password=login["password"])
 
     def declare_stream(
         self, called: str = "orders", /, metadata: Mapping[str, object] | None = None, **spec: object
@@ -60,7 +68,6 @@ class Scene:
             self.namespace.client.begin_deletion(what)
 
     def secret(self, name: str, **data: str) -> None:
-        """Create or replace a Secret."""
         manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}
         self.namespace.client.apply(manifest)
 
@@ -103,7 +110,6 @@ class Scene:
             return eventually(find, f"{what} is {type_}={status} {reason or ''}", seconds)
         except TimeoutError as late:
             late.add_note(f"{what} says: {self.shown(what).get('status')}")
-            late.add_note(self.operator.program.log_tail())
             raise
 
     def wait_event(self, what: str, reason: str, seconds: float = SECONDS) -> Object:
@@ -117,6 +123,17 @@ class Scene:
     def wait_gone(self, what: str, seconds: float = SECONDS) -> None:
         eventually(lambda: not self.exists(what), f"{what} is gone", seconds)
 
+    def wait_names_abandon(self, what: str, seconds: float = SECONDS) -> None:
+        """Wait until an object's message names the annotation that ends the wait for its server."""
+
+        def is_named() -> bool:
+            return ABANDON in self.conditions(what).get("Ready", {}).get("message", "")
+
+        eventually(is_named, f"{what} names the annotation {ABANDON}", seconds)
+
+    def abandon(self, what: str) -> None:
+        self.namespace.client.annotate(what, {ABANDON: "true"})
+
     # What is on the server.
 
     def stream(self, name: str = "orders") -> Object | None:
@@ -124,7 +141,6 @@ class Scene:
         return next((stream for stream in self._streams("&consumers=true&config=true") if stream["name"] == name), None)
 
     def streams(self) -> list[str]:
-        """Return the names of all streams."""
         return [stream["name"] for stream in self._streams()]
 
     def _streams(self, more: str = "") -> list[Object]:

@@ -16,12 +16,13 @@ from tests.operator.chart.rendering import container, of_kind, only, render
 from tests.operator.conftest import install_crds
 from tests.operator.running import RunningOperator, running_operator
 from tests.operator.scene import Scene
-from tests.operator.workforce.grouping import GROUP, GroupScene
+from tests.operator.workforce.grouping import GroupScene
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.client import Object
 from tests.testbed.kubernetes.control_plane import ControlPlane
-from tests.testbed.nats.authentication import Login, user_and_password
+from tests.testbed.nats.authentication import user_and_password
 from tests.testbed.nats.fixtures import StartNats
+from tests.testbed.nats.server import NatsServer
 
 RELEASE = "penstock"
 SERVED = ("messages", "analytics")
@@ -43,15 +44,12 @@ def plane(own_control_plane: ControlPlane) -> ControlPlane:
 
 
 @pytest.mark.parametrize("values", [[f"--set=namespaces={{{','.join(SERVED)}}}"], []], ids=["its own", "all"])
-def test_operator_has_exactly_the_rights_that_it_uses(
-    plane: ControlPlane, start_nats: StartNats, values: list[str]
-) -> None:
+def test_operator_has_exactly_the_rights_it_uses(plane: ControlPlane, start_nats: StartNats, values: list[str]) -> None:
     objects = render(*values, "--set=crds.install=false", namespace=RELEASE)
     account = install_rights(plane, objects)
     with running_by(objects, account) as operator:
         operator.wait_ready()
-        access = user_and_password()
-        live(Scene(Namespace(plane, "messages"), start_nats(access=access), operator), access.client)
+        use_everything(Namespace(plane, "messages"), start_nats(access=user_and_password()))
         assert not [line for line in operator.logged() if line["level"] == "error"]
     assert used(plane) == granted(objects)
     elsewhere = not values
@@ -66,16 +64,15 @@ def test_doctor_asks_for_no_right_that_the_chart_does_not_give() -> None:
     assert asked <= granted(render())
 
 
-def live(scene: Scene, login: Login) -> None:
+def use_everything(namespace: Namespace, server: NatsServer) -> None:
     """Do all that makes the operator ask the API server for something."""
-    scene.secret("login", username=login.arguments["user"], password=login.arguments["password"])
-    chosen = {"from": "Selector", "selector": {"matchLabels": {"team": "data"}}}
-    scene.connect(auth={"userPasswordSecretRef": {"name": "login"}}, allowedNamespaces=chosen)
+    scene = GroupScene(namespace, server)
+    scene.connect_with_login(allowedNamespaces={"from": "Selector", "selector": {"matchLabels": {"team": "data"}}})
     scene.declare_stream(management={"deletion": "Delete"})
     scene.declare_consumer(management={"deletion": "Delete"})
     scene.wait_ready("connection/nats", "stream/orders", "consumer/etl")
-    have_workers(GroupScene(scene.namespace, scene.server, scene.operator))
-    other = Scene(Namespace(scene.namespace.cluster, "analytics"), scene.server, scene.operator)
+    use_workers(scene)
+    other = Scene(Namespace(namespace.cluster, "analytics"), server)
     other.declare_stream("clicks", connectionRef={"name": "nats", "namespace": "messages"})
     other.wait_ready("stream/clicks")
     for times in (1, 2):  # the second time the event is there already
@@ -86,8 +83,8 @@ def live(scene: Scene, login: Login) -> None:
     scene.delete("stream/orders")
 
 
-def have_workers(scene: GroupScene) -> None:
-    """Have a group make all that it can make, and choose who goes when there are to be fewer."""
+def use_workers(scene: GroupScene) -> None:
+    """Have the operator create all objects of a group, and choose the worker to delete."""
     scene.code("etl-code", "def process(df, batch): ...")
     scene.declare_group(scaling={"mode": "External"}, replicas=2)
     scene.wait_replicas(2)
@@ -96,8 +93,8 @@ def have_workers(scene: GroupScene) -> None:
         containers = [{"name": "driver", "image": "example/worker"}]
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}}
         scene.namespace.client.create(pod)
-    scene.wait(lambda: scene.status().get("replicas") == 2, "there are two workers")
-    scene.namespace.client.scale(f"queuegroup/{GROUP}", 1)
+    scene.wait_status(replicas=2)
+    scene.scale(1)
     scene.wait_replicas(1)
 
 

@@ -26,20 +26,15 @@ def pods(*names: str) -> list[WorkerPod]:
     return [WorkerPod(name=name, revision="r") for name in names]
 
 
-def test_retiring_worker_is_late_after_its_time_though_it_never_answered() -> None:
+def test_worker_is_late_after_its_time_which_starts_when_it_retires() -> None:
     one = crew()
     one.told_to_retire(["w"], 0.0)
     one.told_to_retire(["w"], 50.0)
     assert one.late(PATIENCE) == frozenset()
-    assert one.late(PATIENCE + 1) == {"w"}
-
-
-def test_worker_that_retires_a_second_time_has_all_its_time_again() -> None:
-    one = crew()
-    one.told_to_retire(["w"], 0.0)
+    assert one.late(PATIENCE + 1) == {"w"}, "though it never answered"
     one.told_to_retire([], 50.0)
     one.told_to_retire(["w"], 90.0)
-    assert one.late(PATIENCE + 1) == frozenset()
+    assert one.late(PATIENCE + 1) == frozenset(), "it retires a second time"
 
 
 def test_new_leader_learns_from_the_workers_which_are_retiring() -> None:

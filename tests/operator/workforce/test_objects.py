@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from penstock_operator.services.nats.permissions import Feature, permissions, server_configuration
+from tests.operator.running import WORKER_IMAGE
 from tests.operator.scene import manifest
-from tests.operator.sharing import WORKER_IMAGE
 from tests.operator.workforce.grouping import GROUP, GroupScene
+from tests.testbed.kubernetes.access import Namespace
+from tests.testbed.nats.fixtures import StartNats
 
 OTHERS = (f"poddisruptionbudget/{GROUP}", f"networkpolicy/{GROUP}")
 
@@ -26,7 +29,7 @@ def test_group_without_messages_has_all_its_objects_and_messages_bring_a_worker(
     scene.publish_orders(3)
     scene.wait_replicas(1)
     scene.wait_event(f"queuegroup/{GROUP}", "Scaled")
-    scene.wait(lambda: scene.status().get("pending") == 3, "the status shows what is pending")
+    scene.wait_status(pending=3)
 
 
 def test_pods_change_with_the_code_and_the_template_and_not_with_scaling(scene: GroupScene) -> None:
@@ -68,24 +71,7 @@ def test_deployment_of_somebody_else_is_left_alone(scene: GroupScene) -> None:
     assert GROUP in said["message"]
     assert scene.deployment() == before
     scene.delete(f"deployment/{GROUP}")
-    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True")
-
-
-def test_scaling_a_group_in_mode_external_scales_its_workers(scene: GroupScene) -> None:
-    scene.declare_group(scaling={"mode": "External"}, replicas=1)
-    scene.wait_replicas(1)
-    scene.namespace.client.scale(f"queuegroup/{GROUP}", 3)
-    scene.wait_replicas(3)
-    assert scene.status()["selector"] == f"penstock.dev/queue-group={GROUP}"
-
-
-def test_suspended_group_has_no_workers_until_it_is_resumed(scene: GroupScene) -> None:
-    scene.publish_orders(3)
-    scene.declare_group(suspend=True)
-    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "Suspended")
-    assert scene.wait_deployment()["spec"]["replicas"] == 0
-    scene.declare_group()
-    scene.wait_replicas(1)
+    scene.wait_ready(f"queuegroup/{GROUP}")
 
 
 def test_group_waits_for_its_code(scene: GroupScene) -> None:
@@ -94,7 +80,7 @@ def test_group_waits_for_its_code(scene: GroupScene) -> None:
     scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "CodeNotFound")
     assert scene.deployment() is None
     scene.code("etl-code", "def process(df, batch): ...")
-    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True")
+    scene.wait_ready(f"queuegroup/{GROUP}")
 
 
 def test_objects_that_are_being_created_cause_no_warning(scene: GroupScene) -> None:
@@ -118,29 +104,26 @@ def test_group_waits_for_its_consumer_to_be_on_the_server(scene: GroupScene) -> 
     said = scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "StreamNotFound")
     assert "later" in said["message"]
     scene.declare_stream("later")
-    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True")
+    scene.wait_ready(f"queuegroup/{GROUP}")
 
 
-def test_template_that_the_api_server_refuses_is_reported_in_its_words(scene: GroupScene) -> None:
-    scene.declare_group(
-        template={"spec": {"containers": [{"name": "driver", "resources": {"limits": {"cpu": "much"}}}]}}
-    )
-    said = scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "TemplateRefused")
-    assert "quantities" in said["message"]
-
-
-def test_group_that_cannot_run_delays_no_other(scene: GroupScene) -> None:
-    privileged = {"spec": {"containers": [{"name": "driver", "securityContext": {"privileged": True}}]}}
-    scene.declare_group("bad", template=privileged)
+def test_refused_templates_are_reported_and_delay_no_other_group(scene: GroupScene) -> None:
+    """One template is refused by the operator, the other by the API server, in its words."""
+    refused: dict[str, dict[str, Any]] = {
+        "privileged": {"securityContext": {"privileged": True}},
+        "quantities": {"resources": {"limits": {"cpu": "much"}}},
+    }
+    for name, driver in refused.items():
+        scene.declare_group(name, template={"spec": {"containers": [{"name": "driver", **driver}]}})
     scene.declare_group()
-    said = scene.wait_condition("queuegroup/bad", "Ready", "False", "TemplateRefused")
-    assert "privileged" in said["message"]
-    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True")
+    for name in refused:
+        assert name in scene.wait_condition(f"queuegroup/{name}", "Ready", "False", "TemplateRefused")["message"]
+    scene.wait_ready(f"queuegroup/{GROUP}")
 
 
 def test_nothing_is_written_while_nothing_changes(scene: GroupScene) -> None:
     scene.declare_group()
-    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True")
+    scene.wait_ready(f"queuegroup/{GROUP}")
 
     def versions() -> dict[str, str]:
         kinds = ("queuegroups", "deployments", "networkpolicies", "poddisruptionbudgets", "consumers", "events")
@@ -153,5 +136,29 @@ def test_nothing_is_written_while_nothing_changes(scene: GroupScene) -> None:
         scene.wait(lambda: scene.asked() >= asked + 20, "the server has been asked more often")
         return versions() == before
 
-    scene.wait(lambda: scene.status().get("pending") == 0, "the status shows that nothing is pending")
+    scene.wait_status(pending=0)
     scene.wait(is_quiet, "nothing is written")
+
+
+@pytest.mark.full
+def test_group_with_an_observed_consumer_needs_few_permissions(
+    served_namespace: Namespace, start_nats: StartNats
+) -> None:
+    """The Consumer is only observed, by a user who has what docs/permissions.md says: connect, observe and workers."""
+    allowed = (Feature.CONNECT, Feature.OBSERVE, Feature.WORKERS)
+    granted = server_configuration([each for each in permissions() if each.feature in allowed])
+    workers = {"user": "workers", "password": "hush", "permissions": granted}
+    users = {"users": [{"user": "platform", "password": "hush"}, workers]}
+    scene = GroupScene(served_namespace, start_nats(extra={"authorization": users, "no_auth_user": "platform"}))
+    scene.create_prerequisites()
+    scene.secret("workers", username="workers", password="hush")
+    scene.connect("nats-workers", auth={"userPasswordSecretRef": {"name": "workers"}})
+    observed = {"connectionRef": {"name": "nats-workers"}, "stream": "orders", "name": "etl"}
+    scene.apply("Consumer", "observed", {**observed, "management": {"policy": "Observe"}})
+    scene.declare_group(consumerRef={"name": "observed"})
+    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True", "ScaledToZero")
+    mounted = [each["name"] for each in scene.template()["spec"]["volumes"]]
+    assert "penstock-secrets" in mounted
+    scene.publish_orders(3)
+    scene.wait_replicas(1)
+    scene.wait_ready("consumer/etl")

@@ -26,7 +26,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
-    """A control plane that knows our kinds and empties namespaces. Whoever breaks it mends it."""
+    """A control plane that knows our kinds and deletes namespaces. A test that breaks it repairs it."""
     plane = ControlPlane()
     plane.start()
     install_crds(plane)
@@ -37,7 +37,6 @@ def plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture
 def shop(plane: ControlPlane) -> Namespace:
-    """A namespace of the test's own."""
     return Namespace.create(plane, f"shop-{uuid.uuid4().hex[:8]}")
 
 
@@ -50,14 +49,15 @@ def operator(shop: Namespace) -> Iterator[RunningOperator]:
 
 @pytest.fixture
 def scene(shop: Namespace, start_nats: StartNats, operator: RunningOperator) -> Scene:
-    scene = Scene(shop, start_nats(), operator)
+    del operator
+    scene = Scene(shop, start_nats())
     scene.connect()
     scene.wait_ready("connection/nats")
     return scene
 
 
-def test_an_api_server_that_is_killed_in_the_middle_of_the_work_changes_nothing_of_how_it_ends(
-    scene: Scene, plane: ControlPlane
+def test_work_ends_as_declared_when_the_api_server_is_killed(
+    scene: Scene, plane: ControlPlane, operator: RunningOperator
 ) -> None:
     scene.create_streams(MANY, **DELETE)
     scene.wait(lambda: len(scene.streams()) > 0, "the work has begun", SECONDS)
@@ -69,7 +69,7 @@ def test_an_api_server_that_is_killed_in_the_middle_of_the_work_changes_nothing_
     kill_and_start(plane)
     scene.wait(lambda: not scene.namespace.client.list("streams"), "all are gone", SECONDS)
     assert scene.streams() == []
-    assert scene.operator.program.is_running
+    assert operator.program.is_running
 
 
 def kill_and_start(plane: ControlPlane) -> None:
@@ -77,8 +77,8 @@ def kill_and_start(plane: ControlPlane) -> None:
     plane.start_api_server()
 
 
-def test_a_kind_that_is_deleted_and_made_again_finds_on_the_server_what_was_to_stay(
-    scene: Scene, plane: ControlPlane
+def test_kind_that_is_created_again_adopts_retained_streams(
+    scene: Scene, plane: ControlPlane, operator: RunningOperator
 ) -> None:
     scene.declare_stream()
     scene.declare_stream("drafts", management=DELETE)
@@ -87,11 +87,11 @@ def test_a_kind_that_is_deleted_and_made_again_finds_on_the_server_what_was_to_s
     scene.publish("orders.1", b"one")
     plane.client.delete("crd/streams.penstock.dev")
     assert scene.streams() == ["orders"], "what is declared to go with its object has gone, and nothing else"
-    assert scene.operator.program.wait_ended(SECONDS) == 1
-    scene.operator.start()  # as a kubelet does
-    scene.operator.wait_not_ready("does not know streams.penstock.dev")
+    assert operator.program.wait_ended(SECONDS) == 1
+    operator.start()  # as a kubelet does
+    operator.wait_not_ready("does not know streams.penstock.dev")
     install_crds(plane)
-    scene.operator.wait_ready()
+    operator.wait_ready()
     scene.declare_stream()
     scene.wait_ready("stream/orders", "consumer/etl", seconds=SECONDS)
     held = scene.stream()
@@ -102,11 +102,9 @@ def test_a_kind_that_is_deleted_and_made_again_finds_on_the_server_what_was_to_s
 
 @pytest.fixture
 def secured(scene: Scene, start_nats: StartNats) -> Scene:
-    """A server that lets one user in, whose password is in the namespace, and what is there to stay and to go."""
-    access = user_and_password()
-    scene.server = start_nats(access=access)
-    scene.secret("login", username=access.client.arguments["user"], password=access.client.arguments["password"])
-    scene.connect(auth={"userPasswordSecretRef": {"name": "login"}})
+    """A server that needs a password, with a stream to retain, and a stream and a consumer to delete."""
+    scene.server = start_nats(access=user_and_password())
+    scene.connect_with_login()
     scene.declare_stream()
     scene.declare_stream("drafts", management=DELETE)
     scene.declare_consumer(management=DELETE)
@@ -123,14 +121,7 @@ def wait_namespace_gone(scene: Scene) -> None:
     scene.wait(lambda: client.find(f"namespace/{name}") is None, f"namespace {name} is gone", SECONDS)
 
 
-def wait_told_what_lets_go(scene: Scene, what: str) -> None:
-    def is_told() -> bool:
-        return "penstock.dev/abandon" in scene.conditions(what).get("Ready", {}).get("message", "")
-
-    scene.wait(is_told, f"{what} says what lets it go", SECONDS)
-
-
-def test_a_namespace_takes_along_what_was_declared_to_go_and_leaves_the_rest(secured: Scene) -> None:
+def test_deleted_namespace_deletes_on_the_server_only_what_is_declared_so(secured: Scene) -> None:
     """The controller deletes Secrets, Connections, Streams and Consumers all at once, in any order."""
     secured.declare_stream("waits", management=DELETE, connectionRef={"name": "missing"})
     secured.wait_condition("stream/waits", "Ready", "False", "ConnectionNotFound")
@@ -140,15 +131,18 @@ def test_a_namespace_takes_along_what_was_declared_to_go_and_leaves_the_rest(sec
     assert secured.consumer() is None
 
 
-def test_a_namespace_whose_server_is_away_goes_when_what_is_to_be_deleted_there_is_let_go(secured: Scene) -> None:
-    """The operator is started anew when the Secret is gone: nobody can log in any more, and the server is away, too."""
-    secured.operator.program.kill()
+def test_namespace_whose_server_is_away_goes_when_objects_are_abandoned(
+    secured: Scene, operator: RunningOperator
+) -> None:
+    """The operator starts when the Secret is gone, so that it cannot log in, and the server is away."""
+    operator.program.kill()
     secured.server.kill()
     delete_namespace(secured)
     secured.wait(lambda: not secured.exists("secret/login"), "the Secret is gone", SECONDS)
-    secured.operator.start()
+    operator.start()
     secured.wait_gone("stream/orders", SECONDS)
+    assert secured.exists("connection/nats"), "the others need it"
     for what in ("stream/drafts", "consumer/etl"):
-        wait_told_what_lets_go(secured, what)
-        secured.namespace.client.annotate(what, {"penstock.dev/abandon": "true"})
+        secured.wait_names_abandon(what, SECONDS)
+        secured.abandon(what)
     wait_namespace_gone(secured)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.operator.running import RunningOperator
 from tests.operator.scene import Scene
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.fixtures import StartNats
@@ -13,9 +12,9 @@ ALLOW = {"penstock.dev/recreate-generation": "2"}
 
 
 @pytest.fixture
-def hub(served_namespace: Namespace, start_nats: StartNats, operator: RunningOperator, scene: Scene) -> Scene:
-    """Return another server, the Connection to it, and a message in the stream that is declared on the first one."""
-    hub = Scene(served_namespace, start_nats(), operator)
+def hub(served_namespace: Namespace, start_nats: StartNats, scene: Scene) -> Scene:
+    """Another server with a Connection. The stream on the first server has a message."""
+    hub = Scene(served_namespace, start_nats())
     hub.connect("hub")
     hub.wait_ready("connection/hub")
     scene.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"])
@@ -59,9 +58,7 @@ def test_stream_to_be_deleted_moves_once_its_loss_is_allowed(scene: Scene, hub: 
 
 
 @pytest.mark.full
-def test_move_that_was_not_allowed_can_be_taken_back_and_deletion_concerns_the_former_stream(
-    scene: Scene, hub: Scene
-) -> None:
+def test_refused_move_can_be_reverted_and_deletion_concerns_the_former_stream(scene: Scene, hub: Scene) -> None:
     scene.declare_stream(management=DELETE)
     scene.wait_ready("stream/orders")
     scene.declare_stream(management=DELETE, connectionRef=AT_HUB)
@@ -101,3 +98,18 @@ def test_consumer_that_moves_to_another_stream_leaves_the_former_one(scene: Scen
     assert scene.consumer("goes") is None
     assert scene.consumer("goes", stream="bills")
     assert scene.consumer("stays", stream="bills")
+
+
+@pytest.mark.full
+def test_consumer_is_deleted_from_its_former_stream_if_the_declaration_names_another_now(scene: Scene) -> None:
+    for name in ("orders", "bills"):
+        scene.ask(f"STREAM.CREATE.{name}", name=name, subjects=[f"{name}.>"])
+    scene.ask("CONSUMER.DURABLE.CREATE.bills.etl", stream_name="bills", config={"durable_name": "etl"})
+    scene.declare_stream("books", name="orders", subjects=["orders.>"])
+    scene.declare_consumer(stream="books", management=DELETE)
+    scene.wait_ready("consumer/etl")
+    scene.delete("stream/books")
+    scene.declare_stream("books", name="bills", subjects=["bills.>"])
+    scene.delete("consumer/etl")
+    assert scene.consumer(stream="orders") is None
+    assert scene.consumer(stream="bills")

@@ -1,12 +1,14 @@
 """A control plane with those controllers that make pods of Deployments, and a node that runs them; no container."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
 
+from penstock_worker.policy.outcome import Outcome, Verdict
 from tests.operator.conftest import install_crds
-from tests.operator.sharing import SharedOperators
-from tests.operator.workforce.running.paper_node import Gate, PaperNode
+from tests.operator.running import SharedOperators
+from tests.operator.workforce.running.paper_node import PATIENCE_SECONDS, PaperNode
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
 
@@ -38,8 +40,14 @@ def node(served_namespace: Namespace) -> Iterator[PaperNode]:
 
 
 @pytest.fixture
-def gate(node: PaperNode) -> Gate:
-    """What all batches wait at."""
-    gate = Gate()
-    node.process = gate.process
-    return gate
+def released(node: PaperNode) -> threading.Event:
+    """Batches that begin while it is cleared run until it is set."""
+    released = threading.Event()
+    released.set()
+
+    def process(*_: object) -> Outcome:
+        released.wait(PATIENCE_SECONDS)
+        return Outcome(Verdict.OK, 0.1)
+
+    node.process = process
+    return released

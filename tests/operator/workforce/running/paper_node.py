@@ -6,7 +6,6 @@ Which pods there are, and which go first, is decided by real controllers. Knows 
 """
 
 import contextlib
-import http.client
 import json
 import signal
 import sys
@@ -21,7 +20,7 @@ import urllib3
 from kubernetes import client, config
 
 from penstock_operator.plan.workload.naming import GROUP_LABEL, SETTINGS_ANNOTATION
-from penstock_worker.policy.outcome import Outcome, Verdict
+from tests.operator.running import probe
 from tests.testbed import ports, run
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.programs import Program
@@ -35,7 +34,7 @@ CONFLICT, NOT_FOUND = 409, 404
 
 @dataclass
 class Worker:
-    """What runs for one pod."""
+    """The processes of one pod."""
 
     name: str
     engine: Program
@@ -43,19 +42,13 @@ class Worker:
     script: Script
     probes: int
     standing: bool | None = False
-    """Whether it was said to be ready; None: that its engine has ended."""
+    """The readiness that the pod's status has; None if the status says that the engine has ended."""
     is_ending: bool = False
     """Whether its engine was told to end."""
 
     def asks_ready(self) -> bool:
-        connection = http.client.HTTPConnection(ports.LOOPBACK, self.probes, timeout=5)
-        try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        except OSError:
-            return False
-        finally:
-            connection.close()
+        answer = probe(self.probes, "/readyz")
+        return answer is not None and answer[0] == 200
 
 
 @dataclass
@@ -64,7 +57,7 @@ class PaperNode:
 
     namespace: Namespace
     process: Process = ok
-    """What the driver of a pod does that starts from now on."""
+    """What drivers that start from now on do."""
     workers: dict[str, Worker] = field(default_factory=dict)
     _is_closed: threading.Event = field(default_factory=threading.Event)
     _fault: list[BaseException] = field(default_factory=list)
@@ -150,58 +143,29 @@ class PaperNode:
                 raise
 
 
-class Gate:
-    """Batches that begin while it is shut go on until it is opened."""
-
-    def __init__(self) -> None:
-        self._is_open = threading.Event()
-        self._is_open.set()
-
-    def shut(self) -> None:
-        self._is_open.clear()
-
-    def open(self) -> None:
-        self._is_open.set()
-
-    def process(self, *_: object) -> Outcome:
-        self._is_open.wait(PATIENCE_SECONDS)
-        return Outcome(Verdict.OK, 0.1)
-
-
 def _ended(worker: Worker) -> dict[str, Any]:
-    """Say what a kubelet says of a sidecar that ended, until it starts it again, which takes longer each time."""
-    lines = worker.engine.log.read_text().splitlines()
+    """Return the status of a pod whose engine has ended and waits for its next start."""
     now, code = datetime.now(UTC).isoformat(), worker.engine.wait_ended(PATIENCE_SECONDS)
-    ended = {
-        "exitCode": code,
-        "reason": "Error",
-        "message": "\n".join(lines[-20:]),
-        "startedAt": now,
-        "finishedAt": now,
-    }
+    message = worker.engine.log_tail(20)
+    terminated = {"exitCode": code, "reason": "Error", "message": message, "startedAt": now, "finishedAt": now}
+    waiting = {"reason": "CrashLoopBackOff", "message": "back-off 10s restarting failed container"}
+    states = {"state": {"waiting": waiting}, "lastState": {"terminated": terminated}}
     status = _status(is_ready=False)
     [engine] = status["initContainerStatuses"]
-    waiting = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s restarting failed container"}}
-    status["initContainerStatuses"] = [
-        {**engine, "started": False, "restartCount": 1, "state": waiting, "lastState": {"terminated": ended}}
-    ]
-    return status
+    return {**status, "initContainerStatuses": [{**engine, "started": False, "restartCount": 1, **states}]}
 
 
 def _status(*, is_ready: bool) -> dict[str, Any]:
-    now, ready = datetime.now(UTC).isoformat(), "True" if is_ready else "False"
-    running = {"running": {"startedAt": now}}
-
-    def container(name: str, *, container_ready: bool) -> dict[str, Any]:
-        named = {"name": name, "image": "paper", "imageID": "paper", "restartCount": 0}
-        return {**named, "ready": container_ready, "started": True, "state": running}
-
-    kinds = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
-    said = {"ContainersReady": ready, "Ready": ready}
+    now = datetime.now(UTC).isoformat()
+    conditions = {"PodScheduled": True, "Initialized": True, "ContainersReady": is_ready, "Ready": is_ready}
+    state = {"running": {"startedAt": now}}
+    container = {"image": "paper", "imageID": "paper", "restartCount": 0, "started": True, "state": state}
     return {
         "phase": "Running",
         "startTime": now,
-        "conditions": [{"type": kind, "status": said.get(kind, "True"), "lastTransitionTime": now} for kind in kinds],
-        "initContainerStatuses": [container("engine", container_ready=is_ready)],
-        "containerStatuses": [container("driver", container_ready=True)],
+        "conditions": [
+            {"type": kind, "status": str(holds), "lastTransitionTime": now} for kind, holds in conditions.items()
+        ],
+        "initContainerStatuses": [{**container, "name": "engine", "ready": is_ready}],
+        "containerStatuses": [{**container, "name": "driver", "ready": True}],
     }
