@@ -27,8 +27,9 @@ from tests.cluster import nats_pods
 from tests.cluster.nats_pods import SECRETS, forwarded, start_nats
 from tests.cluster.objects import CRDS, Json, grant, manifest, secret
 from tests.cluster.pods import PROBE, container, write_probe_image
-from tests.operator.cli.commands import PENSTOCK, penstock_as
+from tests.operator.cli.commands import penstock_as
 from tests.operator.conftest import install_crds
+from tests.operator.running import PENSTOCK
 from tests.testbed import run
 from tests.testbed.certificates import Authority
 from tests.testbed.kubernetes.access import Namespace

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 
-from penstock_operator.cli.main import main
 from penstock_operator.cli.version import disagreement
 from penstock_operator.resources import KINDS
+from tests.operator.cli.commands import penstock
 from tests.operator.running import PENSTOCK
+from tests.operator.scene import manifest
 from tests.testbed.kubernetes.access import Access
 from tests.testbed.run import ROOT
 
@@ -22,11 +22,6 @@ COMMANDS = ("plan", "apply", "get", "lag", "doctor", "operator", "crds", "comple
 
 def run(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run([PENSTOCK, *arguments], capture_output=True, text=True, check=False, env=env)
-
-
-def invoke(*arguments: str) -> Result:
-    """Run a command in this process: a new one takes a second of imports."""
-    return CliRunner().invoke(main, arguments)
 
 
 @pytest.mark.interpreter
@@ -55,33 +50,46 @@ def test_only_installed_distributions_of_another_version_disagree() -> None:
 def test_help_has_an_example(subtests: pytest.Subtests) -> None:
     for command in ([], *([each] for each in COMMANDS)):
         with subtests.test(command=command):
-            outcome = invoke(*command, "--help")
+            outcome = penstock(*command, "--help")
             assert outcome.exit_code == 0
             assert "Examples:\n" in outcome.output
 
 
+WRONG_USAGE = (
+    "fly",
+    "crds --check",
+    "operator --probes here",
+    "operator --probes :99999",
+    "completion tcsh",
+    "plan",
+    "apply",
+    "get --home local",
+    "get pods",
+    "doctor --server http://x",
+    f"doctor -f x --creds {__file__}",
+    "doctor --creds nowhere",
+    "dead replay -f nowhere",
+    "dead replay 1 --all -f nowhere",
+    "dead discard --all --where reason=* -f nowhere",
+    "dead replay --where x -f nowhere",
+)
+
+
 def test_wrong_usage_ends_with_code_2_and_a_sentence(subtests: pytest.Subtests) -> None:
-    probes = ("operator", "--probes")
-    for arguments in (("fly",), ("crds", "--check"), (*probes, "here"), (*probes, ":99999"), ("completion", "tcsh")):
-        with subtests.test(arguments=arguments):
-            outcome = invoke(*arguments)
+    for command in WRONG_USAGE:
+        with subtests.test(command):
+            outcome = penstock(*command.split())
             assert outcome.exit_code == 2
             assert "Error: " in outcome.stderr
     assert run("fly").returncode == 2
 
 
-def test_crds_are_printed_as_one_yaml_stream() -> None:
-    outcome = invoke("crds")
-    assert outcome.exit_code == 0
-    assert [crd["metadata"]["name"] for crd in yaml.safe_load_all(outcome.stdout)] == [kind.resource for kind in KINDS]
-
-
 def test_crds_in_a_folder_are_up_to_date_until_one_is_edited(tmp_path: Path) -> None:
     into = ("crds", "--into", str(tmp_path / "crds"))
-    assert [invoke(*into, *more).exit_code for more in (["--check"], [], ["--check"])] == [3, 0, 0]
+    assert [penstock(*into, *more).exit_code for more in (["--check"], [], ["--check"])] == [3, 0, 0]
     edited = tmp_path / "crds" / f"{KINDS[0].resource}.yaml"
     edited.write_text(edited.read_text() + "# mine\n")
-    outcome = invoke(*into, "--check")
+    outcome = penstock(*into, "--check")
     assert outcome.exit_code == 3
     assert f"{edited} is out of date" in outcome.stderr
     assert edited.read_text().endswith("# mine\n")
@@ -94,12 +102,15 @@ def test_crds_of_the_repository_and_of_the_chart_are_up_to_date() -> None:
         ("--into", str(ROOT / "crds"), "--into", str(files / "crds")),
         ("--policies", "--into", str(files / "policies")),
     ):
-        outcome = invoke("crds", "--check", *arguments)
+        outcome = penstock("crds", "--check", *arguments)
         assert (outcome.stderr, outcome.exit_code) == ("", 0)
 
 
-def test_policies_are_printed_with_their_bindings() -> None:
-    printed = yaml.safe_load_all(invoke("crds", "--policies").stdout)
+def test_crds_and_policies_with_their_bindings_are_printed_as_one_yaml_stream() -> None:
+    outcome = penstock("crds")
+    assert outcome.exit_code == 0
+    assert [crd["metadata"]["name"] for crd in yaml.safe_load_all(outcome.stdout)] == [kind.resource for kind in KINDS]
+    printed = yaml.safe_load_all(penstock("crds", "--policies").stdout)
     assert [(each["kind"], each["metadata"]["name"]) for each in printed] == [
         (kind, f"recreate.{resource}")
         for resource in ("streams.penstock.dev", "consumers.penstock.dev")
@@ -109,7 +120,7 @@ def test_policies_are_printed_with_their_bindings() -> None:
 
 def test_shells_have_completion_scripts_and_their_questions_are_answered() -> None:
     for shell in ("bash", "zsh", "fish"):
-        outcome = invoke("completion", shell)
+        outcome = penstock("completion", shell)
         assert outcome.exit_code == 0
         assert f"_PENSTOCK_COMPLETE={shell}_complete" in outcome.stdout
     asked = {**os.environ, "_PENSTOCK_COMPLETE": "bash_complete", "COMP_WORDS": "penstock c", "COMP_CWORD": "1"}
@@ -123,13 +134,8 @@ def kubectl_completions(*words: str) -> list[str]:
 
 def test_kubectl_plugin_completes_commands() -> None:
     assert kubectl_completions("paus") == ["pause\tHave a queue group pull no more.", ":4"]
-    assert [line.split("\t")[0] for line in kubectl_completions("dead", "")] == [
-        "discard",
-        "list",
-        "replay",
-        "show",
-        ":4",
-    ]
+    verbs = [line.partition("\t")[0] for line in kubectl_completions("dead", "")]
+    assert verbs == ["discard", "list", "replay", "show", ":4"]
     assert kubectl_completions("plan", "-f", "")[-1] == ":0"
 
 
@@ -145,9 +151,7 @@ def test_kubectl_runs_penstock_as_a_plugin_that_means_the_cluster(control_plane:
     told = kubectl("pause", "--help").stdout
     assert "Usage: kubectl penstock pause [OPTIONS] GROUP" in told
     assert "\n    kubectl penstock pause orders --wait\n" in told
-    manifest = tmp_path / "nats.yaml"
-    spec = {"servers": ["nats://nats.nats:4222"]}
-    declared = {"apiVersion": "penstock.dev/v1alpha1", "kind": "Connection", "metadata": {"name": "nats"}, "spec": spec}
-    manifest.write_text(yaml.safe_dump(declared))
-    refused = kubectl("plan", "-f", manifest, KUBECONFIG=str(tmp_path / "none"))
+    file = tmp_path / "nats.yaml"
+    file.write_text(yaml.safe_dump(manifest("Connection", "nats", {"servers": ["nats://nats.nats:4222"]})))
+    refused = kubectl("plan", "-f", file, KUBECONFIG=str(tmp_path / "none"))
     assert "No way to a Kubernetes cluster was found" in refused.stderr

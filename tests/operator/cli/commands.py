@@ -1,10 +1,9 @@
-"""Runs commands over manifests that a test writes."""
+"""Runs commands: over manifests that a test writes, and against a cluster."""
 
 import asyncio
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,11 +13,12 @@ from click.testing import CliRunner, Result
 
 from penstock_jetstream import Connection, JetStream
 from penstock_operator.cli import main
-from penstock_operator.constants import API_VERSION
+from tests.operator.running import PENSTOCK
+from tests.operator.scene import manifest
+from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.client import Object
 
 T = TypeVar("T")
-PENSTOCK = Path(sys.executable).parent / "penstock"
 Outcome = subprocess.CompletedProcess[str]
 
 
@@ -38,7 +38,6 @@ def penstock_as(kubeconfig: Path, *arguments: str | Path) -> Outcome:
 
 
 def data(*arguments: str | Path) -> Any:  # noqa: ANN401 - JSON
-    """Run a command, and return its data."""
     return json.loads(penstock(*arguments, "-o", "json").stdout)
 
 
@@ -46,14 +45,14 @@ class Declared:
     """A folder of manifests, with a Connection to a server."""
 
     def __init__(self, folder: Path, url: str) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
         self.url = url
         self.write("Connection", "nats", servers=[url])
 
     def write(self, kind: str, its_name: str, /, **spec: Any) -> None:  # noqa: ANN401 - a manifest's
         """Declare an object, replacing what was declared by its name."""
-        manifest = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": its_name}, "spec": spec}
-        (self.folder / f"{kind}-{its_name}.yaml").write_text(yaml.safe_dump(manifest))
+        (self.folder / f"{kind}-{its_name}.yaml").write_text(yaml.safe_dump(manifest(kind, its_name, spec)))
 
     def stream(self, its_name: str, /, **spec: Any) -> None:  # noqa: ANN401 - a manifest's
         self.write("Stream", its_name, connectionRef={"name": "nats"}, **spec)
@@ -62,8 +61,8 @@ class Declared:
         self.write("Consumer", its_name, streamRef={"name": stream}, **spec)
 
     def secret(self, name: str, values: Mapping[str, str]) -> None:
-        manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": dict(values)}
-        (self.folder / f"Secret-{name}.yaml").write_text(yaml.safe_dump(manifest))
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": dict(values)}
+        (self.folder / f"Secret-{name}.yaml").write_text(yaml.safe_dump(secret))
 
     def run(self, command: str, *arguments: str | Path) -> Result:
         return penstock(command, "-f", self.folder, *arguments)
@@ -82,6 +81,41 @@ class Declared:
     def objects(self) -> Sequence[Object]:
         """Return all that is declared."""
         return [yaml.safe_load(path.read_text()) for path in sorted(self.folder.iterdir())]
+
+
+class ClusterScene:
+    """Manifests, and a namespace of a cluster without an operator, where they may be applied."""
+
+    def __init__(self, namespace: Namespace, declared: Declared) -> None:
+        self.namespace = namespace
+        self.declared = declared
+        self.client = namespace.client
+
+    def apply(self) -> None:
+        """Apply all manifests without the command."""
+        self.client.apply(*self.declared.objects())
+
+    def run(self, *arguments: str | Path) -> Result:
+        return penstock(*arguments, kubeconfig=self.namespace.kubeconfig)
+
+    def run_with_files(self, command: str, *arguments: str | Path) -> Result:
+        """Run a command over the manifests and the cluster."""
+        return self.run(command, "-f", self.declared.folder, "--home", "kubernetes", *arguments)
+
+    def data(self, *arguments: str | Path) -> Any:  # noqa: ANN401 - JSON
+        return json.loads(self.run(*arguments, "-o", "json").stdout)
+
+    def set_status(self, what: str, status: Object, *, ready: bool = True) -> None:
+        """Write the status that the operator would write for the object as it is declared now."""
+        condition = {
+            "type": "Ready",
+            "status": str(ready),
+            "reason": "InSync" if ready else "Suspended",
+            "message": "Written by the test.",
+            "lastTransitionTime": "2026-01-31T12:00:00Z",
+            "observedGeneration": self.client.get(what)["metadata"]["generation"],
+        }
+        self.client.patch(what, {"status": {"conditions": [condition], **status}}, subresource="status")
 
 
 def first_words(text: str) -> Sequence[str]:

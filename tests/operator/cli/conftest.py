@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.operator.cli.cluster_scene import ClusterScene
-from tests.operator.cli.commands import Declared
+from tests.operator.cli.commands import ClusterScene, Declared
 from tests.operator.cli.groups import RunningGroup, running_group
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.nats.server import NatsServer
@@ -21,9 +20,7 @@ def server(shared_servers: SharedServers) -> NatsServer:
 
 @pytest.fixture
 def declared(tmp_path: Path, server: NatsServer) -> Declared:
-    folder = tmp_path / "manifests"
-    folder.mkdir()
-    return Declared(folder, server.url)
+    return Declared(tmp_path / "manifests", server.url)
 
 
 @pytest.fixture
@@ -33,5 +30,5 @@ async def orders(declared: Declared, server: NatsServer, fresh_name: str) -> Asy
 
 
 @pytest.fixture
-def cluster_scene(penstock_namespace: Namespace, declared: Declared) -> ClusterScene:
+def scene(penstock_namespace: Namespace, declared: Declared) -> ClusterScene:
     return ClusterScene(penstock_namespace, declared)

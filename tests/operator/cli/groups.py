@@ -46,14 +46,19 @@ class RunningGroup:
         return (await self.work.js.streams.info(self.work.dead)).state.messages
 
     @asynccontextmanager
-    async def running_batches(self, messages: int) -> AsyncIterator["PausedScript"]:
-        """Have a worker run a batch of one message and one of so many, until they are released.
+    async def running_batches(self, messages: int) -> AsyncIterator[threading.Event]:
+        """Have a worker run a batch of one message and one of so many, until the event is set.
 
         While a batch runs, the next one is collected until it is full: without the first, it might be two.
         """
-        paused = PausedScript()
+        released = threading.Event()
+
+        def wait(_handed: Handed, _rows: Any) -> Outcome:  # noqa: ANN401 - a table
+            released.wait(WITHIN_SECONDS)
+            return Outcome(Verdict.OK, 0.1)
+
         handed, before = self.work.script.handed, len(self.work.script.handed)
-        self.work.script.process = paused.process
+        self.work.script.process = wait
         self.work.batch_of(messages)
         await self.work.publish_many(1)
         with self.work.driver():
@@ -61,7 +66,7 @@ class RunningGroup:
                 await eventually_async(lambda: len(handed) == before + 1, "the first batch runs")
                 await self.work.publish_many(messages)
                 await eventually_async(lambda: len(handed) == before + 2, "the second batch runs")
-                yield paused
+                yield released
 
     async def dead_letter(self, *payloads: bytes, **options: Any) -> None:  # noqa: ANN401 - of publish
         """Publish these messages, and have all of them dead-lettered, in this order."""
@@ -71,17 +76,6 @@ class RunningGroup:
         with self.work.driver():
             await self.work.drained()
         self.work.change(drain=False)
-
-
-class PausedScript:
-    """Batches that run until they are released."""
-
-    def __init__(self) -> None:
-        self.released = threading.Event()
-
-    def process(self, _handed: Handed, _rows: Any) -> Outcome:  # noqa: ANN401 - a table
-        self.released.wait(WITHIN_SECONDS)
-        return Outcome(Verdict.OK, 0.1)
 
 
 def reject_all(_handed: Handed, rows: Any) -> Outcome:  # noqa: ANN401 - a table

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from penstock_operator.local.state import ConnectionRecord, GroupRecord, HomeRecord, StateFolder
-from tests.operator.cli.commands import PENSTOCK, Declared, data, penstock
+from tests.operator.cli.commands import Declared, data, penstock
+from tests.operator.running import PENSTOCK
 from tests.testbed.nats.server import NatsServer
 
 AWAY = "nats://nats.nats:4222"
@@ -45,9 +46,7 @@ def state(declared: Declared, server: NatsServer, tmp_path: Path, fresh_name: st
         yield folder
 
 
-def test_commands_find_the_manifests_and_the_server_of_up(
-    state: StateFolder, declared: Declared, fresh_name: str
-) -> None:
+def test_commands_use_the_manifests_and_server_of_up(state: StateFolder, declared: Declared, fresh_name: str) -> None:
     plan = declared.run("plan", "--state", state.path)
     assert (plan.exit_code, plan.stdout.splitlines()[-1]) == (0, "2 to create")
     assert declared.run("apply", "--state", state.path).exit_code == 0

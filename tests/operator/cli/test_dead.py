@@ -7,8 +7,8 @@ import pytest
 
 from penstock_jetstream.errors import MissingError
 from penstock_operator.plan.dead_letters import dead_letter, replay_id
-from tests.operator.cli.commands import PENSTOCK, penstock
 from tests.operator.cli.groups import HANDLER, RunningGroup, broken
+from tests.operator.running import PENSTOCK
 from tests.testbed.waiting import eventually_async
 
 MANY = 3000
@@ -82,16 +82,6 @@ async def test_one_of_several_groups_must_be_chosen(orders: RunningGroup) -> Non
     assert json.dumps(listed).count("no amount") == 1
 
 
-def test_wrong_usage_is_an_error() -> None:
-    for arguments in (
-        ["replay"],
-        ["replay", "1", "--all"],
-        ["discard", "--all", "--where", "reason=*"],
-        ["replay", "--where", "x"],
-    ):
-        assert penstock("dead", *arguments, "-f", "nowhere").exit_code == 2, arguments
-
-
 async def test_a_dead_letter_is_shown_with_its_error_headers_and_message(orders: RunningGroup) -> None:
     orders.work.script.process = broken
     await orders.work.publish(b'{"id": 1}\n{}', headers={"trace-id": "abc"})
@@ -128,9 +118,7 @@ async def test_selected_or_all_dead_letters_are_replayed(orders: RunningGroup) -
     assert (await orders.work.js.streams.info(orders.work.stream)).state.messages == 1200
 
 
-async def test_a_replay_interrupted_before_dead_letters_were_removed_sends_no_message_twice(
-    orders: RunningGroup,
-) -> None:
+async def test_a_replay_killed_before_it_removes_dead_letters_sends_no_message_twice(orders: RunningGroup) -> None:
     await orders.dead_letter(b"1")
     stored = await orders.work.js.streams.get_message(orders.work.dead, sequence=1)
     letter = dead_letter(1, stored.time, stored.headers)

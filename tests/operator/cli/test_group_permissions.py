@@ -35,9 +35,7 @@ async def orders(start_nats: StartNats, tmp_path: Path, fresh_name: str) -> Asyn
     person = {"user": "person", "password": "hush", "permissions": allowed}
     users = {"users": [{"user": "worker", "password": "hush"}, person]}
     server = start_nats(extra={"authorization": users, "no_auth_user": "worker"})
-    folder = tmp_path / "manifests"
-    folder.mkdir()
-    declared = Declared(folder, server.url)
+    declared = Declared(tmp_path / "manifests", server.url)
     declared.secret("login", {"username": "person", "password": "hush"})
     auth = {"userPasswordSecretRef": {"name": "login"}}
     declared.write("Connection", "nats", servers=[server.url], auth=auth)
@@ -50,11 +48,11 @@ async def test_a_user_with_these_permissions_may_use_all_commands_about_groups(o
     assert await orders.listed() == [3, 2, 1]
     assert (await orders.dead("show", "1")).exit_code == 0
     assert (await orders.dead("discard", "2", "--yes")).exit_code == 0
-    async with orders.running_batches(3) as batches:
+    async with orders.running_batches(3) as released:
         found = (await orders.data("batches"))["batches"]
         assert [(each["state"], "ageSeconds" in each) for each in found] == [("Running", True)] * 2
         assert (await orders.run("pause", orders.group)).exit_code == 0
         assert (await orders.run("resume", orders.group)).exit_code == 0
-        batches.released.set()
+        released.set()
         assert (await orders.run("drain", orders.group)).exit_code == 0
     assert (await orders.dead("replay", "1")).stdout.startswith("1 replayed")

@@ -23,11 +23,11 @@ async def test_a_paused_group_pulls_nothing_until_it_is_resumed(orders: RunningG
 
 
 async def test_a_pause_can_wait_until_workers_hold_no_messages(orders: RunningGroup) -> None:
-    async with orders.running_batches(5) as batches:
+    async with orders.running_batches(5) as released:
         unfinished = await orders.run("pause", orders.group, "--wait", "--timeout", "0.2")
         assert (unfinished.exit_code, "still hold messages" in unfinished.stderr) == (1, True)
         waiting = asyncio.create_task(orders.run("pause", orders.group, "--wait"))
-        batches.released.set()
+        released.set()
         assert (await waiting).exit_code == 0
         await orders.work.until(pending=0)
 
@@ -46,12 +46,12 @@ async def test_a_pause_is_stored_in_the_state_folder_of_up(orders: RunningGroup,
 
 
 async def test_a_drain_pauses_once_all_messages_are_processed(orders: RunningGroup) -> None:
-    async with orders.running_batches(5) as batches:
+    async with orders.running_batches(5) as released:
         late = await orders.run("drain", orders.group, "--timeout", "0.2")
         assert (late.exit_code, late.stderr) == (1, "It is not drained, and goes on.\n")
         draining = asyncio.create_task(orders.run("drain", orders.group))
         await orders.work.publish_many(5)
-        batches.released.set()
+        released.set()
         assert (await draining).exit_code == 0
         told = await orders.work.until_status(lambda told: "paused" in told["holds"])
         assert told["heldMessages"] == 0

@@ -6,23 +6,22 @@ from typing import Any
 
 import pytest
 
-from penstock_operator.constants import API_VERSION
 from penstock_operator.plan.sayings import LAST_APPLIED, who_says
-from tests.operator.cli.cluster_scene import RBAC, ClusterScene
-from tests.operator.cli.commands import penstock
+from tests.operator.accounts import create_account, grant
+from tests.operator.cli.commands import ClusterScene, penstock
 from tests.operator.cli.groups import declare
-from tests.testbed.kubernetes.access import Access
+from tests.operator.scene import manifest
 from tests.testbed.waiting import WITHIN_SECONDS, eventually
 
 GROUP = "queuegroup/orders"
 
 
 @pytest.fixture
-def there(cluster_scene: ClusterScene, fresh_name: str) -> ClusterScene:
+def there(scene: ClusterScene, fresh_name: str) -> ClusterScene:
     """A namespace with a queue group whose manifest doesn't set suspend."""
-    declare(cluster_scene.declared, fresh_name, "orders")
-    cluster_scene.client.create(*cluster_scene.declared.objects())
-    return cluster_scene
+    declare(scene.declared, fresh_name, "orders")
+    scene.client.create(*scene.declared.objects())
+    return scene
 
 
 def is_suspended(there: ClusterScene) -> bool:
@@ -31,8 +30,7 @@ def is_suspended(there: ClusterScene) -> bool:
 
 def declare_suspend(there: ClusterScene, *, suspend: bool) -> None:
     """Apply server-side, as the manager `tests`."""
-    manifest = {"apiVersion": API_VERSION, "kind": "QueueGroup", "metadata": {"name": "orders"}}
-    there.client.apply({**manifest, "spec": {"suspend": suspend}})
+    there.client.apply(manifest("QueueGroup", "orders", {"suspend": suspend}))
 
 
 def test_a_pause_stays_until_it_is_resumed(there: ClusterScene) -> None:
@@ -112,11 +110,10 @@ def test_a_restart_annotates_the_group_for_the_operator(there: ClusterScene) -> 
     eventually(is_another, "a restart in a later second has another annotation")
 
 
-def test_a_missing_right_to_patch_is_named(there: ClusterScene, penstock_plane: Access) -> None:
-    rules = [{"apiGroups": ["penstock.dev"], "resources": ["*"], "verbs": ["get", "list"]}]
-    there.allow("see", rules, {"apiGroup": RBAC, "kind": "User", "name": "onlooker"})
-    kubeconfig = penstock_plane.kubeconfig_for("onlooker")
+def test_a_missing_right_to_patch_is_named(there: ClusterScene) -> None:
+    kubeconfig = create_account(there.namespace, "viewer")
+    grant(there.namespace, "viewer", {"penstock.dev": ["*"]}, "get", "list", to="viewer")
     for verb in ("pause", "resume", "restart"):
-        outcome = penstock(verb, "orders", "--namespace", there.namespace.name, kubeconfig=kubeconfig)
+        outcome = penstock(verb, "orders", kubeconfig=kubeconfig)
         assert outcome.exit_code == 1
         assert "that needs the verb patch on queuegroups.penstock.dev." in outcome.stderr, outcome.stderr

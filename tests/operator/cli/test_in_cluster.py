@@ -10,16 +10,16 @@ import yaml
 from penstock_jetstream import JetStream
 from penstock_operator.resources import STREAM, definition
 from penstock_operator.storage.review import contains
-from tests.operator.cli.cluster_scene import ClusterScene
-from tests.operator.cli.commands import penstock, penstock_as, stream_names
+from tests.operator.accounts import grant
+from tests.operator.cli.commands import ClusterScene, penstock, penstock_as, stream_names
 from tests.operator.cli.groups import declare
 from tests.operator.running import running_operator
 from tests.testbed.kubernetes.control_plane import ControlPlane
 from tests.testbed.waiting import eventually
 
 
-def test_get_and_lag_show_what_the_operator_wrote(cluster_scene: ClusterScene, fresh_name: str) -> None:
-    scene, namespace = cluster_scene, cluster_scene.namespace.name
+def test_get_and_lag_show_what_the_operator_wrote(scene: ClusterScene, fresh_name: str) -> None:
+    namespace = scene.namespace.name
     scene.declared.stream("orders", name=fresh_name)
     scene.declared.consumer("etl", "orders")
     scene.apply()
@@ -42,9 +42,8 @@ def test_get_and_lag_show_what_the_operator_wrote(cluster_scene: ClusterScene, f
     assert fresh_name in scene.run("get", "streams", "-A", "-o", "json").stdout
 
 
-def test_a_queue_group_shows_its_status_and_its_dead_letters(cluster_scene: ClusterScene, fresh_name: str) -> None:
+def test_a_queue_group_shows_its_status_and_its_dead_letters(scene: ClusterScene, fresh_name: str) -> None:
     """Statuses are read from the cluster, dead letters and batches from NATS."""
-    scene = cluster_scene
     declare(scene.declared, fresh_name, "orders")
     scene.apply()
     counts = {"pending": 48_210, "ackPending": 7, "held": 7, "busyReplicas": 2, "replicas": 2, "desiredReplicas": 4}
@@ -66,10 +65,7 @@ def test_a_queue_group_shows_its_status_and_its_dead_letters(cluster_scene: Clus
     assert scene.run("batches").stderr == f"QueueGroup {scene.namespace.name}/orders: No worker answers.\n"
 
 
-def test_a_plan_refers_to_objects_of_the_cluster_and_writes_nothing(
-    cluster_scene: ClusterScene, fresh_name: str
-) -> None:
-    scene = cluster_scene
+def test_a_plan_refers_to_the_clusters_objects_and_writes_nothing(scene: ClusterScene, fresh_name: str) -> None:
     scene.apply()
     (scene.declared.folder / "Connection-nats.yaml").unlink()
     scene.declared.stream("orders", name=fresh_name)
@@ -80,8 +76,8 @@ def test_a_plan_refers_to_objects_of_the_cluster_and_writes_nothing(
     assert scene.client.list("streams") == []
 
 
-def test_a_plan_names_what_a_moved_consumer_leaves_behind(cluster_scene: ClusterScene, fresh_name: str) -> None:
-    scene, other = cluster_scene, f"{fresh_name}-other"
+def test_a_plan_names_what_a_moved_consumer_leaves_behind(scene: ClusterScene, fresh_name: str) -> None:
+    other = f"{fresh_name}-other"
     scene.declared.stream("orders", name=fresh_name)
     scene.declared.stream("bills", name=other)
     scene.declared.consumer("etl", "orders")
@@ -99,10 +95,7 @@ def test_a_plan_names_what_a_moved_consumer_leaves_behind(cluster_scene: Cluster
     assert "The former stays there" in etl["losses"][0]
 
 
-def test_a_plan_finds_conflicts_with_the_cluster_and_refusals_of_the_api_server(
-    cluster_scene: ClusterScene, fresh_name: str
-) -> None:
-    scene = cluster_scene
+def test_a_plan_finds_conflicts_and_refusals_of_the_api_server(scene: ClusterScene, fresh_name: str) -> None:
     scene.declared.stream("first", name=fresh_name)
     scene.apply()
     scene.declared.stream("second", name=fresh_name)
@@ -117,8 +110,7 @@ def test_a_plan_finds_conflicts_with_the_cluster_and_refusals_of_the_api_server(
     assert 'namespaces "nowhere" not found' in refused.stdout
 
 
-def test_apply_waits_for_the_operator_and_fails_if_it_does_not_answer(cluster_scene: ClusterScene) -> None:
-    scene = cluster_scene
+def test_apply_waits_for_the_operator_and_fails_if_it_does_not_answer(scene: ClusterScene) -> None:
     scene.declared.stream("orders")
     outcome = scene.run_with_files("apply", "--timeout", "1")
     assert outcome.exit_code == 1
@@ -130,10 +122,8 @@ def test_apply_waits_for_the_operator_and_fails_if_it_does_not_answer(cluster_sc
     assert (again.exit_code, again.stdout.splitlines()[-1]) == (0, "1 unchanged")
 
 
-def test_the_operator_carries_out_what_is_applied_and_then_the_plan_is_empty(
-    cluster_scene: ClusterScene, fresh_name: str
-) -> None:
-    scene, kubeconfig = cluster_scene, cluster_scene.namespace.kubeconfig
+def test_the_plan_is_empty_once_the_operator_is_in_sync(scene: ClusterScene, fresh_name: str) -> None:
+    kubeconfig = scene.namespace.kubeconfig
     scene.declared.stream("orders", name=fresh_name)
     scene.declared.consumer("etl", "orders")
     with running_operator(kubeconfig, "--namespace", scene.namespace.name) as operator:
@@ -158,8 +148,8 @@ def findings(scene: ClusterScene) -> dict[str, dict[str, str]]:
     return {each["what"]: each for each in scene.data("doctor")["findings"]}
 
 
-def test_doctor_judges_the_cluster_and_its_queue_groups(cluster_scene: ClusterScene, fresh_name: str) -> None:
-    scene, namespace = cluster_scene, cluster_scene.namespace.name
+def test_doctor_judges_the_cluster_and_its_queue_groups(scene: ClusterScene, fresh_name: str) -> None:
+    namespace = scene.namespace.name
     declare(scene.declared, fresh_name, "orders")
     scene.apply()
     spec = {"containers": [{"name": "operator", "image": "penstock"}]}
@@ -182,8 +172,7 @@ def test_doctor_judges_the_cluster_and_its_queue_groups(cluster_scene: ClusterSc
     executors = findings(scene)["executors"]
     assert executors["verdict"] == "bad"
     assert f"The account {namespace}/spark may not do" in executors["sentence"]
-    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "get", "list", "watch", "delete"]}]
-    scene.allow("spark", rules, {"kind": "ServiceAccount", "name": "spark", "namespace": namespace})
+    grant(scene.namespace, "spark", {"": ["pods"]}, "create", "get", "list", "watch", "delete", to="spark")
     eventually(lambda: findings(scene)["executors"]["verdict"] == "good", "the account has its rights")
 
 
@@ -195,19 +184,19 @@ def test_a_definition_without_a_field_of_ours_is_another_version() -> None:
     assert not contains(older, ours)
 
 
-def test_a_context_chooses_the_cluster(cluster_scene: ClusterScene) -> None:
-    run, kubeconfig = cluster_scene.run, cluster_scene.namespace.kubeconfig
+def test_a_context_chooses_the_cluster(scene: ClusterScene) -> None:
+    kubeconfig = scene.namespace.kubeconfig
     document = yaml.safe_load(kubeconfig.read_text())
     document["clusters"].append({"name": "nowhere", "cluster": {"server": "https://127.0.0.1:1"}})
     user = document["users"][0]["name"]
     there = {"cluster": "nowhere", "user": user, "namespace": "elsewhere"}
     document["contexts"].append({"name": "there", "context": there})
     kubeconfig.write_text(yaml.safe_dump(document))
-    assert run("get", "--context", document["current-context"]).exit_code == 0
+    assert scene.run("get", "--context", document["current-context"]).exit_code == 0
     for command in ("get", "logs"):
-        outcome = run(command, "--context", "there")
+        outcome = scene.run(command, "--context", "there")
         assert (outcome.exit_code, "cannot be reached" in outcome.stderr) == (1, True)
-    assert "no-such-context" in run("get", "--context", "no-such-context").stderr
+    assert "no-such-context" in scene.run("get", "--context", "no-such-context").stderr
 
 
 def test_without_a_cluster_there_is_a_hint(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from penstock_operator.cli.log_lines import log_line, readable
 from penstock_operator.local.log_files import Source
-from tests.operator.cli.commands import PENSTOCK, penstock
+from tests.operator.cli.commands import penstock
+from tests.operator.running import PENSTOCK
 from tests.testbed.waiting import WITHIN_SECONDS
 
 SOURCE = Source("default/orders", "orders-0", "engine")

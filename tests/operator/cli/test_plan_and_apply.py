@@ -138,7 +138,6 @@ def test_an_option_replaces_unreachable_servers_of_the_connection(declared: Decl
 def test_secrets_come_from_manifests_or_a_folder_and_are_not_printed(start_nats: StartNats, tmp_path: Path) -> None:
     login = user_and_password()
     user, password = login.client.arguments["user"], login.client.arguments["password"]
-    (tmp_path / "manifests").mkdir()
     declared = Declared(tmp_path / "manifests", "")
     auth = {"userPasswordSecretRef": {"name": "login"}}
     declared.write("Connection", "nats", servers=[start_nats(access=login).url], auth=auth)
@@ -173,11 +172,6 @@ def test_invalid_manifests_are_refused_before_any_server_is_asked(declared: Decl
         outcome = declared.run(command)
         assert (outcome.exit_code, outcome.stdout) == (1, "")
         assert sentence in outcome.stderr
-
-
-def test_wrong_usage_is_an_error() -> None:
-    for arguments in (["plan"], ["apply"], ["get", "--home", "local"], ["get", "pods"]):
-        assert penstock(*arguments).exit_code == 2, arguments
 
 
 def test_many_objects_are_created_and_then_unchanged(declared: Declared, fresh_name: str) -> None:

@@ -1,4 +1,4 @@
-"""The screen of `penstock up`: the most important lines fit on any terminal, and none is broken."""
+"""What `penstock up` shows: on any terminal the most important lines, and without one a line for each change."""
 
 from dataclasses import replace
 from datetime import UTC, timedelta
@@ -7,9 +7,10 @@ import click
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock_operator.cli.plain_lines import PlainLines
 from penstock_operator.cli.screen import last_screen, screen
 from penstock_operator.cli.widths import width
-from penstock_operator.local.snapshot import Level, Phase, Snapshot
+from penstock_operator.local.snapshot import Event, Level, Phase, Snapshot
 from tests.operator.cli.snapshots import BROKEN, EVENTS, NOW, ORDERS, SNAPSHOT, STARTED
 
 
@@ -129,3 +130,57 @@ def test_the_screen_fits_any_terminal_with_any_text(
     for line in (*lines, *last_screen(snapshot, columns=columns, colour=False, zone=UTC)):
         assert width(line) <= columns
         assert not set("\x1b\n\r") & set(line)
+
+
+LATER = replace(SNAPSHOT, at=NOW + timedelta(seconds=6))
+
+
+def printed() -> PlainLines:
+    """Return lines that have printed the snapshot."""
+    lines = PlainLines(UTC)
+    lines.of(SNAPSHOT)
+    return lines
+
+
+def test_each_event_is_printed_once() -> None:
+    lines = PlainLines(UTC)
+    first = lines.of(replace(SNAPSHOT, groups=()))
+    assert first == [
+        "2026-01-31 12:00:00 Connection default/nats: A NATS server was started.",
+        "2026-01-31 12:01:20 warning: QueueGroup default/orders: Worker 1 was killed.",
+        "2026-01-31 12:01:21 error: QueueGroup default/enrich: The code is wrong.",
+    ]
+    news = Event(NOW, Level.INFO, "", "All is well.")
+    assert lines.of(replace(LATER, groups=(), events=(*EVENTS[1:], news))) == ["2026-01-31 12:01:23 All is well."]
+
+
+def test_events_after_forgotten_ones_are_printed() -> None:
+    lines = printed()
+    news = tuple(Event(NOW, Level.INFO, "", f"Event {number}.") for number in range(3))
+    assert len(lines.of(replace(LATER, events=news))) == 3
+
+
+def test_a_changed_group_is_printed_after_some_seconds() -> None:
+    lines = printed()
+    assert lines.of(LATER) == []
+    busy = replace(ORDERS, in_flight=1)
+    soon = replace(LATER, at=LATER.at + timedelta(seconds=1), groups=(busy, BROKEN))
+    assert lines.of(soon) == []
+    [line] = lines.of(replace(soon, at=LATER.at + timedelta(seconds=5)))
+    assert line == (
+        "2026-01-31 12:01:34 QueueGroup default/orders: Working, 2 of 3 workers, 120,412 pending, 20,000 unacked, "
+        "1 in flight, 43,120 msg/s, 1,203,000 settled, 3 dead, batches: 41 ok, 1 data"
+    )
+
+
+def test_unprinted_states_of_groups_are_printed_at_the_end() -> None:
+    lines = printed()
+    assert lines.how_groups_stand(SNAPSHOT) == []
+    assert len(lines.how_groups_stand(replace(SNAPSHOT, groups=(replace(ORDERS, pending=0), BROKEN)))) == 1
+
+
+def test_the_state_of_up_is_printed_once() -> None:
+    lines = printed()
+    stopping = replace(SNAPSHOT, state="Stopping.")
+    assert lines.of(stopping) == ["2026-01-31 12:01:23 Stopping."]
+    assert lines.of(stopping) == []
