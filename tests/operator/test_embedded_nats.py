@@ -42,7 +42,7 @@ async def test_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
             pass
 
 
-async def test_missing_server_is_reported_with_how_to_install_it(
+async def test_missing_server_is_reported_with_its_installation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -1,28 +1,38 @@
 """`penstock operator` against a real API server: ready only while it can work, alive throughout, gone on SIGTERM."""
 
+import contextlib
+import http.client
+import json
 import signal
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
+from typing_extensions import override
 
+from penstock_operator.constants import GROUP
 from tests.operator.accounts import OUR_KINDS, WORKER_KINDS, create_account, grant
 from tests.operator.conftest import install_crds
-from tests.operator.forgetful import forgetful
 from tests.operator.running import RunningOperator, running_operator
 from tests.operator.scene import manifest
-from tests.testbed.kubernetes.access import Namespace
+from tests.testbed import ports, run
+from tests.testbed.kubernetes import kubeconfig
+from tests.testbed.kubernetes.access import Access, Namespace
 from tests.testbed.kubernetes.control_plane import ControlPlane
+from tests.testbed.programs import Program
 from tests.testbed.waiting import eventually
 
 END_SECONDS = 60
+READY_SECONDS = 60
+CHUNK_BYTES = 65536
 CONNECTION = manifest("Connection", "nats", {"servers": ["nats://nats.nats:4222"]})
 
 
 @pytest.mark.timeout(600)
-def test_operator_is_ready_once_an_api_server_knows_the_crds_and_ends_when_one_is_deleted(
-    own_control_plane: ControlPlane,
-) -> None:
+def test_operator_is_ready_once_crds_exist_and_ends_when_one_is_deleted(own_control_plane: ControlPlane) -> None:
     own_control_plane.api_server.stop()
     with running_operator(own_control_plane.kubeconfig) as operator:
         operator.wait_not_ready("The API server cannot be reached")
@@ -52,41 +62,94 @@ def test_operator_is_not_ready_while_the_api_server_is_killed_or_frozen(own_cont
         operator.wait_ready()
 
 
+class Forgetful(ThreadingHTTPServer):
+    """Forwards requests to `kubectl proxy`, and leaves our group out of the first list of groups.
+
+    A real API server that has just started may do so, too.
+    """
+
+    def __init__(self, behind: int) -> None:
+        super().__init__((ports.LOOPBACK, 0), Handler)
+        self.behind = behind
+        self.has_left_out = threading.Event()
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Forgetful
+
+    def do_GET(self) -> None:
+        with contextlib.closing(http.client.HTTPConnection(ports.LOOPBACK, self.server.behind)) as connection:
+            connection.request("GET", self.path, headers={"Accept": "application/json"})
+            answer = connection.getresponse()
+            self.send_response(answer.status)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            if self.path == "/apis" and not self.server.has_left_out.is_set():
+                self.server.has_left_out.set()
+                self.wfile.write(without_our_group(answer.read()))
+                return
+            with contextlib.suppress(ConnectionError, http.client.IncompleteRead):  # either end may end a watch
+                while chunk := answer.read1(CHUNK_BYTES):
+                    self.wfile.write(chunk)
+
+    @override
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing: the API server has a log of its own."""
+
+
+def without_our_group(body: bytes) -> bytes:
+    listed = json.loads(body)
+    listed["groups"] = [group for group in listed["groups"] if group["name"] != GROUP]
+    return json.dumps(listed).encode()
+
+
+@contextlib.contextmanager
+def forgetful(plane: Access) -> Iterator[Path]:
+    """Run the forgetful server in front of an API server, and yield a kubeconfig for it."""
+    folder, behind = run.current().new_folder("forgetful"), ports.free_port()
+    arguments = [f"--kubeconfig={plane.kubeconfig}", "proxy", f"--port={behind}"]
+    proxy = Program("kubectl-proxy", [plane.kubectl_program, *arguments], folder)
+    proxy.start()
+    proxy.wait_ready(lambda: ports.answers(behind), READY_SECONDS)
+    with Forgetful(behind) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield kubeconfig.write(folder / "kubeconfig", {"server": f"http://{ports.LOOPBACK}:{server.server_port}"}, {})
+        assert server.has_left_out.is_set(), "the operator did not list the groups"
+        server.shutdown()
+    proxy.stop()
+
+
 @pytest.mark.full
-def test_listed_kinds_are_watched_though_the_api_server_did_not_list_their_group_at_first(
-    penstock_namespace: Namespace,
-) -> None:
-    with forgetful(penstock_namespace.cluster) as kubeconfig, running_operator(kubeconfig) as operator:
+def test_kinds_are_watched_though_their_group_was_not_listed_at_first(penstock_namespace: Namespace) -> None:
+    with forgetful(penstock_namespace.cluster) as config, running_operator(config) as operator:
         operator.wait_ready()
         penstock_namespace.client.create(CONNECTION)
         wait_logged(operator, f"{penstock_namespace.name}/nats was seen")
 
 
-def test_operator_is_not_ready_until_its_account_may_list_and_watch_and_logs_no_token(
-    penstock_namespace: Namespace,
-) -> None:
-    kubeconfig = create_account(penstock_namespace)
-    with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
+def test_operator_is_ready_once_it_may_list_and_watch_and_logs_no_token(penstock_namespace: Namespace) -> None:
+    account = create_account(penstock_namespace)
+    with running_operator(account, "--namespace", penstock_namespace.name) as operator:
         operator.wait_not_ready("The operator may not list connections.penstock.dev: give its service account")
         grant(penstock_namespace, "declared", OUR_KINDS, "get", "list", "watch")
         operator.wait_not_ready("as no role has the verb: deployments.apps is forbidden")
         grant(penstock_namespace, "workers", WORKER_KINDS, "list", "watch")
         operator.wait_ready()
         assert {"time", "level", "logger", "message"} <= set(operator.logged()[0])
-        assert token_of(kubeconfig) not in operator.program.log.read_text()
+        assert token_of(account) not in operator.program.log.read_text()
         operator.program.send(signal.SIGINT)
         assert operator.program.wait_ended(END_SECONDS) == 0
 
 
-def token_of(kubeconfig: Path) -> str:
-    return str(yaml.safe_load(kubeconfig.read_text())["users"][0]["user"]["token"])
+def token_of(account: Path) -> str:
+    return str(yaml.safe_load(account.read_text())["users"][0]["user"]["token"])
 
 
 @pytest.mark.full
 def test_operator_is_not_ready_when_it_may_list_and_not_watch(penstock_namespace: Namespace) -> None:
-    kubeconfig = create_account(penstock_namespace)
+    account = create_account(penstock_namespace)
     grant(penstock_namespace, "lister", {**OUR_KINDS, **WORKER_KINDS}, "get", "list")
-    with running_operator(kubeconfig, "--namespace", penstock_namespace.name) as operator:
+    with running_operator(account, "--namespace", penstock_namespace.name) as operator:
         operator.wait_ready()
         refused = "connections?watch=true"  # it has listed all Connections by then
         eventually(lambda: refused in operator.program.log.read_text(), "the watch of Connections is refused")
@@ -95,9 +158,7 @@ def test_operator_is_not_ready_when_it_may_list_and_not_watch(penstock_namespace
 
 
 @pytest.mark.interpreter
-def test_operator_sees_only_its_namespaces_answers_unless_stalled_and_ends_on_sigterm(
-    penstock_namespace: Namespace,
-) -> None:
+def test_operator_sees_only_its_namespaces_and_ends_on_sigterm(penstock_namespace: Namespace) -> None:
     other = Namespace.create(penstock_namespace.cluster, f"{penstock_namespace.name}-other")
     name = f"{penstock_namespace.name}/nats"
     with running_operator(penstock_namespace.kubeconfig, "--namespace", penstock_namespace.name) as operator:
