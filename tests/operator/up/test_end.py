@@ -1,4 +1,4 @@
-"""How `penstock up` ends: by other commands, by a second Ctrl-C, by kill -9, and by what it cannot run."""
+"""How `penstock up` ends: drained, by other commands, by a second Ctrl-C, by kill -9, and by what it cannot run."""
 
 import re
 import shlex
@@ -12,7 +12,6 @@ import pytest
 
 from tests.operator.up.upping import CODE, PATIENCE_SECONDS, QUICK, Up
 from tests.testbed.nats.server import NatsServer
-from tests.testbed.waiting import eventually
 
 pytestmark = [pytest.mark.xdist_group("up"), pytest.mark.timeout(600)]
 PENDING = 7
@@ -31,28 +30,27 @@ WAITS = CODE.format(mark="first").replace(
         time.sleep(0.1)
     orders =""",
 )
+NOT_NOW = """from penstock_worker.api import Retry
 
 
-def ended(up: Up) -> None:
-    eventually(lambda: not up.processes(""), "all that it started has ended", PATIENCE_SECONDS)
+def process(df, batch):
+    raise Retry("no table yet")
+"""
 
 
 @pytest.mark.full
-def test_killed_home_leaves_nothing_behind_and_the_next_continues_with_its_data() -> None:
+def test_killed_up_leaves_nothing_behind_and_the_next_continues_with_its_data() -> None:
     up = Up()
     up.start()
-    up.until_serving()
     up.program.kill()
-    ended(up)
+    up.wait_all_ended()
     assert up.state.read() is None
     up.start()
-    up.until_serving()
     up.publish(*range(PENDING))
     up.wait_rows(range(PENDING))
-    assert up.down().returncode == 0
-    eventually(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
-    ended(up)
-    assert up.down("--delete", "--yes").returncode == 0
+    up.succeed("down")
+    up.wait_all_ended()
+    up.succeed("down", "--delete", "--yes")
     assert not up.state.path.exists()
 
 
@@ -62,14 +60,12 @@ def test_second_ctrl_c_ends_everything_at_once() -> None:
     up = Up()
     up.code("import time\n\n\ndef process(df, batch):\n    time.sleep(3600)\n")
     up.start()
-    up.until_serving()
     up.publish(1)
     up.wait_said("1 in flight")
     up.program.send(signal.SIGINT)
     up.wait_said("Ctrl-C once more")
     up.program.send(signal.SIGINT)
-    eventually(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
-    ended(up)
+    up.wait_all_ended()
 
 
 @pytest.mark.full
@@ -79,17 +75,15 @@ def test_repeated_hangups_end_everything_in_order() -> None:
     up.program.command += ["--grace", str(PATIENCE_SECONDS)]  # the first batch of a JVM takes a while
     up.program.command = [*HEEDING_HANGUPS, *up.program.command]
     up.start()
-    up.until_serving()
     up.publish(1)
     up.wait_said("1 in flight")
     up.program.send(signal.SIGHUP)
     up.wait_said("Stopping: workers finish what they hold.")
     up.program.send(signal.SIGHUP)
     up.lake.with_suffix(".go").touch()
-    eventually(lambda: not up.program.is_running, "it ends", PATIENCE_SECONDS)
+    up.wait_all_ended()
     assert up.program.how_it_ended() == "ended with code 0"
     assert [number for number, _ in up.rows()] == [1]
-    ended(up)
 
 
 @pytest.mark.full
@@ -105,7 +99,7 @@ def test_full_disk_is_reported_in_a_sentence_and_nothing_is_half_written() -> No
     assert "Traceback" not in told.stderr
     assert not list(up.state.path.rglob("settings.json"))
     assert not list(up.state.path.rglob("*.new"))
-    ended(up)
+    up.wait_all_ended()
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -132,33 +126,75 @@ def test_declarations_that_cannot_be_run_here_are_refused_in_a_sentence(subtests
     for name, (declared, sentence) in REFUSED.items():
         with subtests.test(name):
             up.declare(**declared)
-            code, said = up.drained()
-            assert code == 1
-            assert sentence in said
+            assert sentence in up.drain(exit_code=1)
 
 
 @pytest.mark.full
-def test_port_that_is_taken_and_folder_without_manifests_are_refused_in_a_sentence() -> None:
+def test_taken_port_wrong_signature_and_folder_without_manifests_are_refused_in_a_sentence() -> None:
     up = Up()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         up.declare(port=taken.getsockname()[1])
-        code, said = up.drained()
-    assert code == 1
+        said = up.drain(exit_code=1)
     assert "address already in use" in said
     assert "End the program that has the port, or choose another port." in said
 
+    up.declare()
+    up.code("def process(df):\n    pass\n")
+    said = up.drain(exit_code=1)
+    assert "etl.py:1: process in" in said
+    assert "has to take (df, batch), and takes (df)" in said
+
     up.write("")
-    code, said = up.drained()
-    assert code == 1
-    assert "Nothing of Penstock's is declared in " in said
+    assert "Nothing of Penstock's is declared in " in up.drain(exit_code=1)
 
 
 def test_manifest_with_a_mistake_is_reported_with_its_line_and_nothing_starts() -> None:
     up = Up()
     up.write("apiVersion: penstock.dev/v1alpha1\nkind: Stream\nmetadata: {name: x}\nspec: {subject: [a]}\n")
-    code, said = up.drained()
-    assert code == 1
+    said = up.drain(exit_code=1)
     assert "all.yaml:4: Stream default/x: " in said
     assert not up.state.path.joinpath("nats").exists()
+
+
+@pytest.mark.full
+def test_drain_ends_once_everything_is_processed_and_reports_what_was_not() -> None:
+    up = Up()
+    up.start()
+    up.publish(*range(100), bad=3)
+    assert up.interrupt() == 0
+    said = up.drain(exit_code=1)
+    assert "3 messages could not be processed" in said
+    assert sorted(number for number, _ in up.rows()) == list(range(100))
+    up.drain(exit_code=0)
+
+
+@pytest.mark.full
+def test_drain_without_progress_ends_and_reports_what_is_left_and_why() -> None:
+    up = Up()
+    up.declare(suspend=True)
+    up.start()
+    up.publish(*range(5))
+    up.wait_said("It is paused. Its manifest says suspend: true; without that it goes on.")
+    assert up.interrupt() == 0
+    assert "It is paused, and 5 messages are left. Its manifest says suspend: true" in up.drain(exit_code=1)
+
+    up.declare(consumer={"pauseUntil": "2099-01-01T00:00:00Z"})
+    said = up.drain(exit_code=1)
+    assert (
+        "Nothing is delivered to it, and 5 messages are left. The server has paused the consumer etl until 2099" in said
+    )
+
+    up.declare(retry={"initialDelay": "2m", "maxDelay": "4m"})
+    up.code(NOT_NOW)
+    said = up.drain("--patience", "10", exit_code=1)
+    assert "Nothing was settled for 10 s, and 5 messages are left. The last batch failed: Retry: no table yet" in said
+
+    up.declare(scaling={"mode": "External"}, replicas=0)
+    up.mark("first")
+    up.drain(exit_code=0)
+    assert sorted(number for number, _ in up.rows()) == list(range(5))
+
+    up.declare(suspend=True)
+    up.drain(exit_code=0)

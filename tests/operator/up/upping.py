@@ -4,8 +4,7 @@ import asyncio
 import json
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, TypeVar
@@ -14,8 +13,11 @@ import psutil
 import pyarrow.parquet as pq
 import yaml
 
-from penstock_jetstream import Connection, ConsumerInfo, JetStream
-from penstock_operator.local.state import HomeRecord, StateFolder
+from penstock_jetstream import ConsumerInfo, JetStream
+from penstock_operator.local.state import StateFolder
+from tests.operator.cli.commands import ask
+from tests.operator.running import PENSTOCK
+from tests.operator.scene import manifest
 from tests.testbed import run
 from tests.testbed.processes import words
 from tests.testbed.programs import Program
@@ -38,14 +40,13 @@ QUICK = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "1",
 }
-PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 
 
 class Up:
-    """One home: its files, and the process while it runs."""
+    """The files of one `penstock up`, and its process while it runs."""
 
-    def __init__(self, name: str = "up") -> None:
-        self.folder = run.current().new_folder(name)
+    def __init__(self) -> None:
+        self.folder = run.current().new_folder("up")
         # Paths of sockets are short, and those of a run's folders may not be.
         self.state = StateFolder(Path(mkdtemp(prefix="penstock-", dir=self.folder)))
         self.lake = self.folder / "lake"
@@ -58,7 +59,7 @@ class Up:
         self.declare()
 
     def command(self, *words: str) -> list[str]:
-        return [PENSTOCK, *words, "--state", str(self.state.path)]
+        return [str(PENSTOCK), *words, "--state", str(self.state.path)]
 
     # What people write
 
@@ -79,6 +80,7 @@ class Up:
     ) -> None:
         """Write the manifests, with some fields of two of them. Without servers there is an embedded one."""
         local = {"server": "Named" if servers else "Embedded", "port": port}
+        stream = {"connectionRef": {"name": "nats"}, "name": "ORDERS", "subjects": ["orders.>"]}
         handler = {"entrypoint": "etl:process", "configMapRef": {"name": "code"}}
         spec = {
             "consumerRef": {"name": "etl"},
@@ -88,10 +90,10 @@ class Up:
             **group,
         }
         documents = [
-            manifest("Connection", "nats", servers=servers or ["nats://nats.nats"], local=local),
-            manifest("Stream", "orders", connectionRef={"name": "nats"}, name="ORDERS", subjects=["orders.>"]),
-            manifest("Consumer", "etl", streamRef={"name": "orders"}, **{"ackWait": "5s", **(consumer or {})}),
-            manifest("QueueGroup", "etl", **spec),
+            manifest("Connection", "nats", {"servers": servers or ["nats://nats.nats"], "local": local}),
+            manifest("Stream", "orders", stream),
+            manifest("Consumer", "etl", {"streamRef": {"name": "orders"}, "ackWait": "5s", **(consumer or {})}),
+            manifest("QueueGroup", "etl", spec),
         ]
         self.write("\n---\n".join(yaml.safe_dump(each) for each in documents))
 
@@ -101,20 +103,19 @@ class Up:
     # Its life
 
     def start(self) -> None:
+        """Start it, and wait until it serves."""
         self.program.start()
+        self.wait_serving()
 
-    def until_serving(self) -> HomeRecord:
-        """Wait until it serves, and return what it tells of itself."""
-        self.program.wait_ready(lambda: self._record() is not None and bool(self._streams()), PATIENCE_SECONDS)
-        home = self._record()
-        assert home is not None
-        return home
+    def wait_serving(self) -> None:
+        self.program.wait_ready(self._serves, PATIENCE_SECONDS)
 
-    def drained(self, *words: str) -> tuple[int, str]:
-        """Run it with --drain; return its exit code and what it said."""
-        command = self.command("up", "-f", str(self.manifests), "--drain", *words)
-        ended = self.ran(command)
-        return ended.returncode, ended.stderr + ended.stdout
+    def drain(self, *words: str, exit_code: int) -> str:
+        """Run it with --drain, and return what it said when it ended with this code."""
+        ended = self.ran(self.command("up", "-f", str(self.manifests), "--drain", *words))
+        said = ended.stderr + ended.stdout
+        assert ended.returncode == exit_code, said
+        return said
 
     def interrupt(self) -> int:
         """Press Ctrl-C, and return the exit code."""
@@ -126,14 +127,15 @@ class Up:
         if self.program.is_running:
             self.interrupt()
 
+    def wait_all_ended(self) -> None:
+        """Wait until it has ended, and every process that it started."""
+        eventually(lambda: not self.processes(""), "all processes have ended", PATIENCE_SECONDS)
+
     def succeed(self, *words: str) -> str:
         """Run another command of Penstock's, and return what it prints."""
         ended = self.ran(self.command(*words))
         assert ended.returncode == 0, ended.stderr
         return ended.stdout
-
-    def down(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return self.ran(self.command("down", *words))
 
     def ran(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -159,13 +161,9 @@ class Up:
     # Its processes
 
     def processes(self, word: str) -> list[psutil.Process]:
-        """Return what runs of this home whose command has that word."""
-        found = []
-        for process in psutil.process_iter():
-            command = " ".join(words(process))
-            if str(self.state.path) in command and word in command:
-                found.append(process)
-        return found
+        """Return the processes with its state folder and that word in their commands."""
+        commands = ((process, " ".join(words(process))) for process in psutil.process_iter())
+        return [process for process, command in commands if str(self.state.path) in command and word in command]
 
     # What goes in and comes out
 
@@ -204,25 +202,14 @@ class Up:
 
         self.wait(is_settled, "everything is settled")
 
-    def _record(self) -> HomeRecord | None:
-        return self.state.read()
-
-    def _streams(self) -> bool:
+    def _serves(self) -> bool:
         try:
             return bool(self.consumer().name)
         except Exception:  # noqa: BLE001 - whatever it is, it is not there yet
             return False
 
-    def _ask(self, question: Callable[[JetStream], Coroutine[Any, Any, T]]) -> T:
-        home = self._record()
+    def _ask(self, question: Callable[[JetStream], Awaitable[T]]) -> T:
+        home = self.state.read()
         assert home is not None
-
-        async def ask() -> T:
-            async with Connection(home.connections[0].servers) as connection:
-                return await question(JetStream(connection))
-
-        return asyncio.run(ask())
-
-
-def manifest(kind: str, name: str, /, **spec: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    return {"apiVersion": "penstock.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+        [url] = home.connections[0].servers
+        return ask(url, question)
