@@ -13,10 +13,17 @@ from penstock_worker.spark.archive import LEFT_SECONDS, MOST_KEPT, Archive, arch
 from penstock_worker.spark.java import find_java
 from penstock_worker.spark.launcher import OF_A_SHELL, SUFFIX
 from tests.testbed import run
-from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import LONG_SECONDS, RunningDriver
 
 SPARK = Path(pyspark.__file__).parent
+PATIENT_DRIVER = f"""
+import sys
+from penstock_worker.driver.main import main
+from penstock_worker.spark import jvm
+jvm.ENDING_SECONDS = {LONG_SECONDS}
+sys.exit(main())
+"""
+"""A driver that lets its JVM write an archive for as long as a busy machine takes."""
 
 
 @pytest.mark.full
@@ -28,7 +35,10 @@ def test_a_start_maps_the_archive_of_an_earlier_jvm_that_worked_and_the_next_nee
         """Return the archives of whole JVMs; a Java without an archive of its own classes has a base archive too."""
         return [file for file in archives.glob("*.jsa") if not file.name.endswith("-base.jsa")]
 
-    with RunningDriver("archiving", java_archives=str(archives)) as driver:
+    driver = RunningDriver("archiving", java_archives=str(archives))
+    module = driver.program.command.index("-m")
+    driver.program.command[module : module + 2] = ["-c", PATIENT_DRIVER]
+    with driver:
 
         def live(*, does_work: bool) -> list[Path]:
             """Start the driver, end it in order, and return the archives."""
@@ -41,8 +51,7 @@ def test_a_start_maps_the_archive_of_an_earlier_jvm_that_worked_and_the_next_nee
             return found()
 
         assert not live(does_work=False), "it has not the classes that a batch needs"
-        # The driver kills a JVM that is still writing its archive after half a minute: on a busy machine, try again.
-        (file,) = eventually(lambda: live(does_work=True), "an archive", LONG_SECONDS)
+        (file,) = live(does_work=True)
         driver.program.start()
         driver.wait_ready()
         jvm = driver.jvm()
