@@ -126,9 +126,6 @@ class Pull:
         """Return the next answer's status and description, such as "404 No Messages"."""
         return status(await self.next(seconds)) or "a message"
 
-    async def give_up(self) -> None:
-        await self._answers.unsubscribe()
-
     async def is_silent(self, seconds: float = SILENCE_SECONDS) -> bool:
         """Return whether nothing at all comes for a while."""
         try:
@@ -146,9 +143,9 @@ async def ready(raw: Raw, name: str, *payloads: bytes, **config: Any) -> str:  #
     return f"{name}.c"
 
 
-async def until_waiting(raw: Raw, of: str, count: int, *, seconds: float = ANSWER_SECONDS) -> None:
+async def until_waiting(raw: Raw, of: str, count: int) -> None:
     """Return once so many pulls are open at a consumer: it takes them in, and lets them go, in its own time."""
-    await until_consumer(raw, of, "num_waiting", count, seconds)
+    await until_consumer(raw, of, "num_waiting", count)
 
 
 async def until_pending(raw: Raw, of: str, count: int) -> None:
@@ -156,11 +153,11 @@ async def until_pending(raw: Raw, of: str, count: int) -> None:
     await until_consumer(raw, of, "num_pending", count)
 
 
-async def until_consumer(raw: Raw, of: str, field: str, value: int, seconds: float = ANSWER_SECONDS) -> None:
+async def until_consumer(raw: Raw, of: str, field: str, value: int) -> None:
     async def has_value() -> bool:
         return bool((await raw.consumer(of))[field] == value)
 
-    await eventually_async(has_value, f"{field} of {of} is {value}", seconds)
+    await eventually_async(has_value, f"{field} of {of} is {value}", ANSWER_SECONDS)
 
 
 def status(answer: Msg) -> str | None:

@@ -1,12 +1,11 @@
 """How servers treat priority groups, without our client library: what they accept, whom they serve, and pins."""
 
 import json
-from typing import Any
 
 import pytest
 from nats.aio.msg import Msg
 
-from tests.jetstream.raw import ANSWER_SECONDS, LATER, MILLISECOND, Pull, Raw, ready, sequence, status, until_waiting
+from tests.jetstream.raw import ANSWER_SECONDS, LATER, MILLISECOND, Pull, Raw, ready, sequence, until_waiting
 
 SOON = 100 * MILLISECOND
 
@@ -19,20 +18,6 @@ PRIORITIZED_SINCE = (2, 12)
 def pin_of(message: Msg) -> str:
     assert message.headers
     return message.headers["Nats-Pin-Id"]
-
-
-@pytest.mark.requirement("G-01", "G-03")
-async def test_policy_needs_a_group_and_since_2_12_a_group_or_timeout_needs_a_policy(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name)
-    assert await raw.refused_consumer(f"{fresh_name}.c", priority_policy="overflow") == 10159
-    assert await raw.refused_consumer(f"{fresh_name}.c", deliver_subject="deliver", **OVERFLOW) == 10178
-    group, timeout = {"priority_groups": ["g"]}, {"priority_timeout": 1_000 * MILLISECOND}
-    lacking: list[tuple[dict[str, Any], int]] = [(group, 10196), (timeout, 10197)]
-    for number, (config, err_code) in enumerate(lacking):
-        if raw.version >= (2, 12):
-            assert await raw.refused_consumer(f"{fresh_name}.{number}", **config) == err_code
-        else:
-            assert config.items() <= (await raw.make_consumer(f"{fresh_name}.{number}", **config)).items()
 
 
 @pytest.mark.requirement("G-02")
@@ -60,16 +45,6 @@ async def test_servers_accept_what_the_adr_forbids(raw: Raw, fresh_name: str) ->
     assert "priority_groups" not in await raw.make_consumer(f"{fresh_name}.c")
 
 
-@pytest.mark.requirement("G-05")
-async def test_pull_must_name_a_group_that_exists_unless_the_consumer_has_none(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, b"1", **OVERFLOW)
-    assert await (await raw.pull(of)).status() == "400 Bad Request - Priority Group missing"
-    assert await (await raw.pull(of, group="h")).status() == "400 Bad Request - Invalid Priority Group"
-    assert len(await raw.take(of, group="g")) == 1
-    await raw.make_consumer(f"{fresh_name}.plain")
-    assert len(await raw.take(f"{fresh_name}.plain", group="h")) == 1
-
-
 @pytest.mark.requirement("G-06")
 async def test_overflow_serves_a_pull_whose_threshold_is_reached_or_one_of_two_since_2_12(
     raw: Raw, fresh_name: str
@@ -82,18 +57,6 @@ async def test_overflow_serves_a_pull_whose_threshold_is_reached_or_one_of_two_s
         expires = LATER if raw.version >= (2, 12) else SOON
         answer = await (await raw.pull(of, group="g", expires=expires, **thresholds)).status()
         assert answer == ("a message" if raw.version >= (2, 12) else "408 Request Timeout")
-
-
-@pytest.mark.requirement("G-06")
-async def test_overflow_lets_a_pull_below_its_thresholds_wait_with_heartbeats(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, b"1", **OVERFLOW)
-    pull = await raw.pull(of, group="g", min_pending=2, expires=LATER, idle_heartbeat=SOON)
-    assert await pull.status() == "100 Idle Heartbeat"
-    await raw.publish(f"{fresh_name}.a", b"2")
-    answer = await pull.next()
-    while status(answer):
-        answer = await pull.next()
-    assert sequence(answer) == 1
 
 
 @pytest.mark.requirement("G-07")
@@ -182,20 +145,3 @@ async def test_lowest_priority_number_is_served_first_and_zero_is_the_default(ra
     await until_waiting(raw, of, 4)
     await raw.publish(f"{fresh_name}.a", b"1", b"2", b"3", b"4")
     assert await served(pulls) == ["none", "1", "5", "9"]
-
-
-@pytest.mark.requirement("G-16")
-async def test_priority_outside_0_to_9_is_a_bad_request(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, **(PRIORITIZED if raw.version >= PRIORITIZED_SINCE else OVERFLOW))
-    for priority in (-1, 10):
-        answer = await (await raw.pull(of, group="g", priority=priority, expires=SOON)).status()
-        assert answer.startswith("400 Bad Request" if raw.version >= PRIORITIZED_SINCE else "408")
-
-
-@pytest.mark.requirement("G-17")
-async def test_what_belongs_to_another_policy_is_a_bad_request(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, b"1", **PINNED)
-    for threshold in ("min_pending", "min_ack_pending"):
-        assert (await (await raw.pull(of, group="g", **{threshold: 1})).status()).startswith("400 Bad Request")
-    await raw.make_consumer(f"{fresh_name}.d", **OVERFLOW)
-    assert (await (await raw.pull(f"{fresh_name}.d", group="g", id="x")).status()).startswith("400 Bad Request")

@@ -1,7 +1,6 @@
 """What servers answer to pulls, without our client library: each status and what it carries, and what has no answer."""
 
 import asyncio
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,7 +15,6 @@ from tests.jetstream.raw import (
     ready,
     sequence,
     status,
-    until_pending,
     until_waiting,
 )
 from tests.testbed.nats.server import NatsServer
@@ -52,26 +50,6 @@ async def test_pull_without_json_asks_for_one_message_or_as_many_as_it_says(raw:
     assert await pull.is_silent()
 
 
-@pytest.mark.requirement("P-03", "P-07")
-async def test_message_has_its_streams_subject(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, b"1")
-    (message,) = await raw.take(of, no_such_key=True)
-    assert message.subject == f"{fresh_name}.a"
-    assert message.reply.startswith("$JS.ACK.")
-
-
-@pytest.mark.requirement("P-04")
-async def test_no_wait_with_expires_waits_for_the_first_messages_until_it_expires(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name)
-    began = time.monotonic()
-    pull = await raw.pull(of, batch=2, no_wait=True, expires=SOON)
-    assert await pull.status() == "408 Request Timeout"
-    assert time.monotonic() - began >= 0.1
-    late = await raw.pull(of, batch=2, no_wait=True)
-    await raw.publish(f"{fresh_name}.a", b"1")
-    assert sequence(await late.message()) == 1
-
-
 @pytest.mark.requirement("P-05")
 async def test_pull_without_expiry_waits_for_its_client_to_go(
     raw: Raw, every_server: NatsServer, fresh_name: str
@@ -96,26 +74,6 @@ async def test_open_pulls_are_counted_and_at_most_512_by_default(raw: Raw, fresh
     await until_waiting(raw, f"{fresh_name}.c", 3)
     request = {"stream_name": fresh_name, "action": "update", "config": {**config, "max_waiting": 100}}
     assert await raw.refusal(f"CONSUMER.CREATE.{fresh_name}.c", request) == 10012
-
-
-@pytest.mark.requirement("P-06")
-async def test_surplus_pull_with_heartbeats_is_dropped_silently(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, max_waiting=1)
-    await raw.pull(of)
-    assert await next_status(await raw.pull(of)) == ("409 Exceeded MaxWaiting", None)
-    silent = await raw.pull(of, idle_heartbeat=SOON)
-    assert await silent.is_silent(0.3), "not even a heartbeat comes"
-
-
-@pytest.mark.requirement("P-08")
-async def test_no_wait_is_answered_404_at_once_when_empty_and_after_what_there_is(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name)
-    assert await next_status(await raw.pull(of, no_wait=True, expires=0)) == ("404 No Messages", None)
-    await raw.publish(f"{fresh_name}.a", b"1")
-    await until_pending(raw, of, 1)
-    pull = await raw.pull(of, batch=5, no_wait=True, expires=0)
-    assert sequence(await pull.message()) == 1
-    assert await next_status(pull) == ("404 No Messages", None)
 
 
 @pytest.mark.requirement("P-16")
@@ -156,16 +114,6 @@ async def test_pull_that_arrives_after_its_consumer_was_deleted_is_never_answere
         if any(await asyncio.gather(*(pull.is_silent(0.3) for pull in pulls))):
             return
     pytest.fail("each of 100 pulls was answered")
-
-
-@pytest.mark.requirement("C-24")
-async def test_invalid_json_or_slow_heartbeats_are_a_bad_request(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name)
-    assert (await (await raw.pull_raw(of, b"{nonsense")).status()).startswith("400 Bad Request")
-    slow = await raw.pull(of, expires=4 * SOON, idle_heartbeat=2 * SOON + 1)
-    assert await slow.status() == "400 Bad Request - heartbeat value too large"
-    half = await raw.pull(of, expires=4 * SOON, idle_heartbeat=2 * SOON)
-    assert await half.status() in ("100 Idle Heartbeat", "408 Request Timeout"), "it is granted"
 
 
 @pytest.mark.requirement("X-01")

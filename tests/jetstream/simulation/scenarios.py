@@ -134,7 +134,7 @@ SCENARIOS: dict[str, Scenario] = {
     "no group": Scenario((Ask(1, pull()),), OVERFLOW),
     "another group": Scenario((Ask(1, pull(group="other")),), OVERFLOW),
     "overflow of too little": Scenario(
-        (Store(2), Ask(1, pull(group="jobs", min_pending=3, expires=SHORT)), Wait(0.3)), OVERFLOW
+        (Store(2), Ask(1, pull(group="jobs", min_pending=3, expires=LONGER, idle_heartbeat=SHORT)), Wait(4)), OVERFLOW
     ),
     "overflow of enough": Scenario((Store(3), Ask(1, pull(5, group="jobs", min_pending=2)), Store(2)), OVERFLOW),
     "overflow of what is unacknowledged": Scenario(
