@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from penstock_jetstream.config import STREAM, is_made_by_server, validate
+from penstock_jetstream.config import STREAM, Update, is_made_by_server, plan_update, validate
 from tests.jetstream.raw import ANSWER_SECONDS, Raw, connected
 from tests.jetstream.scene import eventually
 from tests.testbed.nats.server import NatsServer
@@ -37,7 +37,7 @@ async def test_message_may_live_for_a_second_at_least_where_the_stream_allows_it
     for subject, life, err_code in asked:
         reply = await raw.client.request(subject, b"", ANSWER_SECONDS, headers={"Nats-TTL": life})
         assert json.loads(reply.data)["error"]["err_code"] == err_code
-    for life in ("1s", "5", "never"):
+    for life in ("1s", "5", "1500ms", "never"):
         await raw.publish(f"{fresh_name}.a", b"", headers={"Nats-TTL": life})
 
 
@@ -61,7 +61,9 @@ async def test_stream_without_readers_is_emptied_by_interest(server: NatsServer,
     async with connected(**server.connect_arguments()) as raw:
         made = await raw.make_stream(fresh_name)
         await raw.publish(f"{fresh_name}.a", b"1")
-        await raw.do(f"STREAM.UPDATE.{fresh_name}", {**made, "retention": "interest"})
+        changed = {**made, "retention": "interest"}
+        assert isinstance(plan_update(STREAM, changed, made), Update)
+        await raw.do(f"STREAM.UPDATE.{fresh_name}", changed)
 
         async def is_empty() -> bool:
             return bool((await raw.do(f"STREAM.INFO.{fresh_name}"))["state"]["messages"] == 0)

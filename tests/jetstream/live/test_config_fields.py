@@ -36,6 +36,7 @@ STREAM_COMPANIONS: Mapping[str, Json] = {
 }
 STREAM_VALUES: Mapping[str, object] = {
     "name": "another",
+    "retention": "workqueue",
     "storage": "memory",
     "num_replicas": 3,
     "mirror_direct": True,
@@ -60,6 +61,7 @@ CONSUMER_VALUES: Mapping[str, object] = {
     "name": "another",
     "ack_policy": "all",
     "idle_heartbeat": 6 * SECOND,
+    "max_deliver": 2,
     "num_replicas": 1,
     "direct": True,
     "sourcing": True,
@@ -156,6 +158,7 @@ async def prove(raw: Raw, table: Table, name: str, *, actual: Json, desired: Jso
         assert diff(table, desired, answer["config"], facts) == []
 
 
+@pytest.mark.requirement("X-07", "X-11", "X-13")
 async def test_update_changes_what_the_table_says(raw: Raw, fresh_name: str, subtests: pytest.Subtests) -> None:
     for table, field in every_field():
         if not is_known(field, raw):
@@ -196,6 +199,7 @@ STREAM_KINDS: Mapping[str, Json] = {
 }
 
 
+@pytest.mark.requirement("S-03")
 async def test_stored_configuration_is_what_the_table_makes_of_it(
     raw: Raw, fresh_name: str, subtests: pytest.Subtests
 ) -> None:

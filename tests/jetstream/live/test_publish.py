@@ -60,19 +60,6 @@ async def test_unmet_expectation_is_a_conflict(
         await every_jetstream.publish(f"{name}.c", **of_others)
 
 
-@pytest.mark.requirement("X-07")
-async def test_message_may_have_a_time_to_live_if_allowed(every_jetstream: JetStream, fresh_name: str) -> None:
-    name = await make_stream(every_jetstream, fresh_name, allow_msg_ttl=True)
-    for seconds, header in ((90, "90"), (1.5, "1500ms"), ("never", "never")):
-        ack = await every_jetstream.publish(f"{name}.a", ttl_seconds=seconds)  # type: ignore[arg-type] # of a mixed tuple
-        stored = await every_jetstream.streams.get_message(name, sequence=ack.sequence)
-        assert stored.headers["Nats-TTL"] == header
-    without = await make_stream(every_jetstream, f"{fresh_name}-without")
-    with pytest.raises(ApiError) as refused:
-        await every_jetstream.publish(f"{without}.a", ttl_seconds=90)
-    assert refused.value.err_code == ErrorCode.MESSAGE_TTL_DISABLED
-
-
 @pytest.mark.requirement("X-02")
 async def test_publish_is_repeated_until_a_stream_answers(every_jetstream: JetStream, fresh_name: str) -> None:
     with pytest.raises(NoRespondersError, match=rf"No stream has taken a message on {fresh_name}\.a, in 3 attempts"):
