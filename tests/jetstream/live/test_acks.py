@@ -107,7 +107,7 @@ async def test_message_tells_where_it_stands(it: Scene, fresh_name: str) -> None
     assert {third.metadata.consumer_sequence, again.metadata.consumer_sequence} == {3, 4}
 
 
-@pytest.mark.requirement("S-16", "S-17", "S-19")
+@pytest.mark.requirement("S-16", "S-17", "S-19", "X-12")
 @pytest.mark.parametrize("js_ack_fc_v2", [False, True])
 async def test_only_the_second_version_of_tokens_names_the_domain(start_nats: StartNats, *, js_ack_fc_v2: bool) -> None:
     async with scene(start_nats(domain="hub", js_ack_fc_v2=js_ack_fc_v2).url, "S") as it:

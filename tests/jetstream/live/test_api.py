@@ -74,6 +74,8 @@ async def test_domain_is_reached_over_a_leaf_by_its_prefix(start_nats_leaf: Star
         assert (await leaf.direct.get("LEAF", sequence=1)).data == b"1"
         assert [each.data async for each in leaf.direct.read("LEAF")] == [b"1"]
         assert (await leaf.streams.info("LEAF")).domain == "leaf"
+        async with leaf.ordered("LEAF") as reading:
+            assert (await anext(reading)).data == b"1"
 
 
 async def test_where_no_jetstream_answers_it_is_an_error_at_once(start_nats: StartNats, server: NatsServer) -> None:

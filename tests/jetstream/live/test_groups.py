@@ -12,7 +12,6 @@ from tests.testbed.nats.server import NatsServer
 
 OVERFLOW: dict[str, Any] = {"priority_groups": ["g"], "priority_policy": "overflow"}
 PINNED: dict[str, Any] = {"priority_groups": ["g"], "priority_policy": "pinned_client"}
-PRIORITIZED: dict[str, Any] = {"priority_groups": ["g"], "priority_policy": "prioritized"}
 
 
 @pytest.mark.requirement("G-08", "C-36")

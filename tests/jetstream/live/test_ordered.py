@@ -8,16 +8,13 @@ import asyncio
 
 import pytest
 
-from penstock_jetstream.client.jetstream import JetStream
 from penstock_jetstream.client.ordering import Ordering
 from penstock_jetstream.config.names import MAX_NAME_BYTES
 from penstock_jetstream.core.times import rfc3339_in_full
 from penstock_jetstream.errors import ClosedError, HeartbeatMissedError, MissingError, StreamRestartedError, UsageError
-from penstock_jetstream.transport.connection import Connection
 from tests.jetstream.scene import Scene, make_stream, on_every_server, scene, until
 from tests.testbed.nats.cluster import NatsCluster
-from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf
-from tests.testbed.nats.leaf import LEAF_DOMAIN
+from tests.testbed.nats.fixtures import StartNats
 
 PATIENCE_SECONDS = 60
 
@@ -197,15 +194,6 @@ async def test_stream_lost_with_its_server_and_recreated_is_read_on(start_nats: 
             await it.fill(4, first=6)
             assert await read(reading, 4) == [6, 7, 8, 9]
         assert any(isinstance(report, StreamRestartedError) for report in it.reports)
-
-
-@pytest.mark.requirement("P-01")
-async def test_messages_behind_a_leaf_node_are_read_by_domain(start_nats_leaf: StartNatsLeaf) -> None:
-    pair = start_nats_leaf()
-    async with scene(pair.leaf.url, "S") as it, Connection(pair.hub.url) as far:
-        await it.fill(50)
-        async with JetStream(far, domain=LEAF_DOMAIN).ordered("S") as reading:
-            assert await read(reading, 50) == list(range(1, 51))
 
 
 @pytest.mark.requirement("O-01", "O-02", "O-06")

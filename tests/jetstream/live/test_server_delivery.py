@@ -20,7 +20,6 @@ from tests.jetstream.raw import (
     sequence,
     until_pending,
 )
-from tests.testbed.nats.server import NatsServer
 
 ACK_WAIT = 150 * MILLISECOND
 SECOND = 1_000 * MILLISECOND
@@ -82,15 +81,6 @@ async def test_nak_is_reported_in_an_advisory_and_does_not_wait_for_the_backoff(
     assert deliveries(again) == 2
     advisory = json.loads((await advisories.next_msg(ANSWER_SECONDS)).data)
     assert (advisory["stream_seq"], advisory["deliveries"]) == (1, 1)
-
-
-@pytest.mark.requirement("V-02")
-async def test_backoff_may_be_as_long_as_there_are_deliveries_but_no_longer(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name)
-    backoff = [50 * MILLISECOND, 50 * MILLISECOND]
-    await raw.make_consumer(f"{fresh_name}.unlimited", backoff=backoff)
-    await raw.make_consumer(f"{fresh_name}.equal", backoff=backoff, max_deliver=2)
-    assert await raw.refused_consumer(f"{fresh_name}.fewer", backoff=backoff, max_deliver=1) == 10116
 
 
 @pytest.mark.requirement("V-03")
@@ -181,15 +171,6 @@ async def test_max_ack_pending_holds_back_new_messages_but_not_redelivered_ones(
     assert [(sequence(message), deliveries(message)) for message in messages] == [(1, 1), (1, 2), (1, 3)]
 
 
-@pytest.mark.requirement("V-08", "P-16")
-async def test_unused_consumer_that_is_not_durable_is_deleted(raw: Raw, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name)
-    advisories = await raw.listen(f"$JS.EVENT.ADVISORY.CONSUMER.DELETED.{fresh_name}.named")
-    await raw.make_consumer(f"{fresh_name}.named", durable_name="", name="named", inactive_threshold=50 * MILLISECOND)
-    await advisories.next_msg(ANSWER_SECONDS)
-    assert await raw.refusal(f"CONSUMER.INFO.{fresh_name}.named") == 10014
-
-
 @pytest.mark.requirement("V-08")
 async def test_only_a_durable_consumer_outlives_five_seconds_without_use_by_default(raw: Raw, fresh_name: str) -> None:
     await raw.make_stream(fresh_name)
@@ -225,19 +206,6 @@ async def test_what_each_answer_does_to_a_message(raw: Raw, fresh_name: str, sub
         with subtests.test(payload.decode()):
             assert await delivered_again(raw, f"{fresh_name}-{number}", payload) == delivered
             assert (await raw.consumer(f"{fresh_name}-{number}.c"))["num_ack_pending"] == ack_pending
-
-
-@pytest.mark.requirement("S-15", "S-16", "S-19", "X-12")
-async def test_ack_tokens_have_nine_parts_or_eleven(raw: Raw, every_server: NatsServer, fresh_name: str) -> None:
-    await raw.make_stream(fresh_name)
-    await raw.publish(f"{fresh_name}.a", b"1", b"2", b"3")
-    await raw.make_consumer(f"{fresh_name}.c")  # made before, it may count a message later than its stream has it
-    parts = (await raw.take(f"{fresh_name}.c"))[0].reply.split(".")
-    flagged = every_server.options.js_ack_fc_v2
-    assert (parts[:2], len(parts)) == (["$JS", "ACK"], 11 if flagged else 9)
-    where = 4 if flagged else 2
-    assert parts[where : where + 5] == [fresh_name, "c", "1", "1", "1"]
-    assert parts[-1] == "2"
 
 
 @pytest.mark.requirement("V-11")
