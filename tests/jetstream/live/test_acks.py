@@ -89,7 +89,7 @@ async def test_double_ack_returns_when_taken_and_may_be_repeated_after_an_error(
     assert not message.is_settled
 
 
-@pytest.mark.requirement("S-14", "S-15", "S-16", "S-19")
+@pytest.mark.requirement("P-07", "S-14", "S-15", "S-16", "S-19")
 @on_every_server
 async def test_message_tells_where_it_stands(it: Scene, fresh_name: str) -> None:
     consumer = await it.create()

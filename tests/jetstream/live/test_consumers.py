@@ -136,11 +136,14 @@ async def test_reset_goes_back_behind_the_last_ack_or_to_a_sequence(it: Scene) -
     await first.double_ack()
     back = await consumers.reset(it.stream, "c")
     assert (back.sequence, back.info.num_ack_pending) == (2, 0)
-    assert [int(message.data) for message in await consumer.fetch(1)] == [2]
+    (message,) = await consumer.fetch(1)
+    assert int(message.data) == 2
+    assert message.metadata.delivered == 1, "that it was delivered before is forgotten"
     forward = await consumers.reset(it.stream, "c", sequence=4)
     assert forward.sequence == 4
     assert forward.info.delivered.consumer_sequence == 0  # it counts from the beginning again
-    assert [int(message.data) for message in await consumer.fetch(1)] == [4]
+    (message,) = await consumer.fetch(1)
+    assert (int(message.data), message.metadata.consumer_sequence) == (4, 1)
 
 
 @pytest.mark.requirement("X-14", "X-08")

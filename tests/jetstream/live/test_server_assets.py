@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.jetstream.raw import Raw, ready, sequence
+from tests.jetstream.raw import Raw, ready
 
 RESET_SINCE = (2, 14)
 
@@ -29,23 +29,6 @@ async def is_unanswered(raw: Raw, operation: str) -> bool:
     await raw.do("INFO")  # answered after it
     await raw.client.flush()
     return answers.pending_msgs == 0
-
-
-@pytest.mark.requirement("X-14")
-async def test_reset_restarts_the_consumers_own_sequence(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, b"1", b"2", b"3")
-    if raw.version < RESET_SINCE:
-        assert await is_unanswered(raw, f"CONSUMER.RESET.{of}"), "what a server cannot do it does not refuse"
-        return
-    first, second, _ = await raw.take(of, 3)
-    await raw.answer(first, b"+ACK")
-    assert (await raw.do(f"CONSUMER.RESET.{of}"))["reset_seq"] == 2
-    (again,) = await raw.take(of)
-    assert (again.metadata.sequence.stream, again.metadata.sequence.consumer) == (2, 1)
-    assert again.metadata.num_delivered == 1, "that it was delivered before is forgotten"
-    assert second.metadata.sequence.consumer == 2
-    assert (await raw.do(f"CONSUMER.RESET.{of}", {"seq": 3}))["reset_seq"] == 3
-    assert [sequence(message) for message in await raw.take(of)] == [3]
 
 
 @pytest.mark.requirement("X-14")

@@ -32,18 +32,6 @@ async def time_of_next(pull: Pull) -> float:
 
 
 @pytest.mark.requirement("V-01")
-async def test_ack_wait_of_every_delivered_message_runs_at_once(raw: Raw, fresh_name: str) -> None:
-    of = await ready(raw, fresh_name, b"1", b"2", ack_wait=ACK_WAIT)
-    await raw.take(of, 2)  # the second waits here, unread, and its time runs
-    pull = await raw.pull(of, batch=100)
-    redelivered: set[int] = set()
-    while redelivered != {1, 2}:
-        message = await pull.message()
-        if deliveries(message) > 1:
-            redelivered.add(sequence(message))
-
-
-@pytest.mark.requirement("V-01")
 @pytest.mark.full
 async def test_progress_restarts_the_whole_ack_wait(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", ack_wait=4 * SECOND)

@@ -123,7 +123,9 @@ SCENARIOS: dict[str, Scenario] = {
     "a consumer that is deleted": Scenario((Ask(1, pull()), Ask(2, pull()), Do.DELETE, Ask(3, pull()))),
     "a pause": Scenario((Pause(0.3), Store(2), Ask(1, pull(2)), Wait(0.5))),
     "a pause, and no time": Scenario((Store(2), Pause(60), Ask(1, NO_WAIT))),
-    "a pause that outlasts the request": Scenario((Store(2), Pause(60), Ask(1, pull(expires=SHORT)), Wait(0.3))),
+    "a pause that outlasts the request": Scenario(
+        (Store(2), Pause(60), Ask(1, pull(expires=LONGER, idle_heartbeat=SHORT)), Wait(4))
+    ),
     "a redelivery": Scenario(
         (Store(2), Ask(1, pull(2)), Acknowledge(1), Ask(2, pull(1)), Wait(4)), {"ack_wait": LONGER}
     ),
@@ -155,6 +157,15 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "a pin": Scenario(
         (Ask(1, pull(1, group="jobs")), Ask(2, pull(1, group="jobs", expires=LONGER)), Store(2), Wait(4)), PINNED
+    ),
+    "a client in reserve": Scenario(
+        (
+            Store(2),
+            Ask(1, pull(1, group="jobs")),
+            Ask(2, pull(1, group="jobs", expires=LONGER, idle_heartbeat=SHORT)),
+            Wait(4),
+        ),
+        PINNED,
     ),
     "a pin that is taken away": Scenario(
         (Ask(1, pull(2, group="jobs")), Store(1), Do.UNPIN, Store(1), Ask(2, pull(1, group="jobs"))), PINNED, (2, 12)

@@ -17,7 +17,7 @@ from tests.testbed.nats.shared import SharedServers
 
 
 @pytest.mark.requirement(
-    "P-04", "P-06", "P-08", "C-24", "C-34", "C-41", "C-42", "G-05", "G-06", "G-09", "G-10", "G-16", "G-17"
+    "P-04", "P-06", "P-08", "C-24", "C-34", "C-41", "C-42", "G-05", "G-06", "G-09", "G-10", "G-16", "G-17", "X-16"
 )
 @pytest.mark.parametrize(
     ("line", "version"), [("2.15", (2, 15)), pytest.param("2.11", (2, 11), marks=pytest.mark.full)]
