@@ -25,16 +25,13 @@ class World:
     def after(self, seconds: float, call: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 - the call's
         self.at(self.now + seconds, call, *arguments)
 
-    def step(self) -> None:
-        time, _, call, arguments = heappop(self._events)
-        self.now = max(self.now, time)
-        call(*arguments)
-
     def run(self, until: float, *, unless: Callable[[], bool] = lambda: False) -> None:
         """Let events happen until that time, or until there is a reason to stop."""
         events = self._events
         while events and events[0][0] <= until and not unless():
-            self.step()
+            time, _, call, arguments = heappop(events)
+            self.now = max(self.now, time)
+            call(*arguments)
         if not unless():
             self.now = max(self.now, until)
 
