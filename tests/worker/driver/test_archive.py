@@ -19,8 +19,8 @@ SPARK = Path(pyspark.__file__).parent
 PATIENT_DRIVER = f"""
 import sys
 from penstock_worker.driver.main import main
-from penstock_worker.spark import jvm
-jvm.ENDING_SECONDS = {LONG_SECONDS}
+from penstock_worker.spark.jvm import Jvm
+Jvm.archive_seconds = {LONG_SECONDS}
 sys.exit(main())
 """
 """A driver that lets its JVM write an archive for as long as a busy machine takes."""

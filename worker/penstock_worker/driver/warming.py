@@ -13,8 +13,12 @@ import pyarrow as pa
 
 from penstock_worker.exchange.columns import COLUMNS
 from penstock_worker.spark.classic import ClassicSpark
+from penstock_worker.spark.launching import launch
 
+MASTER = "local[2]"
 MESSAGES = 1000
+ARCHIVE_SECONDS = 600
+"""A driver has a pod's grace period to end in. The build of an image can wait, on a busy machine too."""
 
 
 def main() -> int:
@@ -31,7 +35,9 @@ def main() -> int:
 
 
 def _work(work: Path, folder: Path) -> None:
-    spark = ClassicSpark("local[2]", work, {}, 1, archives=folder)
+    jvm = launch(MASTER, work, {}, folder)
+    jvm.archive_seconds = ARCHIVE_SECONDS
+    spark = ClassicSpark(MASTER, work, {}, 1, archives=folder, jvm=jvm)
     spark.start()
     frame = spark.seat(0).frame(_messages())
     parsed = frame.selectExpr("from_json(string(data), 'id long, region string, amount double') AS parsed")

@@ -28,7 +28,7 @@ MOST_KEPT = 4
 LEFT_SECONDS = 3600
 """An archive that is unfinished for so long was being made by a JVM that was killed, or outlived its driver."""
 ENDING_SECONDS = 30
-"""What a JVM gets to lay out its archive while it ends: four seconds on a machine that does nothing else."""
+"""How long a JVM may take to write its archive while it ends: four seconds on a machine that does nothing else."""
 
 
 @dataclass(frozen=True, slots=True)

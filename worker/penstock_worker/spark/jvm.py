@@ -43,6 +43,9 @@ PLAIN = frozenset(map(ord, string.ascii_letters + string.digits + "._-/"))
 class Jvm:
     """One Java process with Spark in it, reached through py4j."""
 
+    archive_seconds: float = ENDING_SECONDS
+    """How long its end may take if it writes an archive of its classes first."""
+
     def __init__(self, folder: Path, settings: Mapping[str, str], archives: Path | None = None) -> None:
         """`archives` is a folder for archives of classes, if there are to be any."""
         java = find_java(folder / "java")
@@ -84,7 +87,7 @@ class Jvm:
     @property
     def end_seconds(self) -> float:
         """How long its end may take."""
-        return ENDING_SECONDS if self._archive is not None and not self._was_archived else END_SECONDS
+        return self.archive_seconds if self._archive is not None and not self._was_archived else END_SECONDS
 
     def attach(self) -> None:
         """Make it the JVM of this process's pyspark."""
