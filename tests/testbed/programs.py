@@ -66,10 +66,14 @@ class Program:
         self._note = reaper.note(run.current().folder / "processes", self._process.pid)
 
     @property
-    def pid(self) -> int:
+    def process(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             raise RuntimeError(f"{self.name} was never started")
-        return self._process.pid
+        return self._process
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
 
     @property
     def is_running(self) -> bool:
@@ -102,7 +106,7 @@ class Program:
         self.send(signal.SIGCONT)
         self.send(signal.SIGTERM)
         try:
-            self._wait(STOP_SECONDS)
+            self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
         self._forget()
@@ -110,11 +114,11 @@ class Program:
     def kill(self) -> None:
         """End it as a power failure would (SIGKILL), with all of its group."""
         self.send(signal.SIGKILL)
-        self._wait(STOP_SECONDS)
+        self.process.wait(STOP_SECONDS)
         self._forget()
 
     def freeze(self) -> None:
-        """Stop it: its connections stay open, and nothing answers (SIGSTOP)."""
+        """Stop it: connections are made and stay open, and nothing answers (SIGSTOP)."""
         _frozen_note(self.pid).touch()
         self.send(signal.SIGSTOP)
         # Threads that run at the moment may still answer, until the kernel says that all of them stand still.
@@ -139,14 +143,10 @@ class Program:
         """Wait until it ends by itself, or of a signal that it was sent, and return its exit code."""
         eventually(lambda: not self.is_running, f"{self.name} ends", seconds)
         self._forget()
-        return self._process.wait() if self._process is not None else 0
+        return self.process.wait()
 
     def log_tail(self, lines: int = LOG_LINES_SHOWN) -> str:
         return tail(self.log, lines=lines)
-
-    def _wait(self, seconds: float) -> None:
-        if self._process is not None:
-            self._process.wait(seconds)
 
     def _forget(self) -> None:
         if self._note is not None:

@@ -58,22 +58,18 @@ class NatsCluster:
         """Start all nodes, and wait until they have a leader and agree."""
         for node in self.nodes:
             node.launch()
-        self.wait_current()
+        for node in self.nodes:
+            node.wait_serving(FORMING_SECONDS)
+        eventually(self._is_meshed, "routes between all nodes", FORMING_SECONDS)
+        eventually(self._is_current, "all nodes current with the meta leader", FORMING_SECONDS)
+        eventually(self._can_place, "a leader that knows what each node can hold", FORMING_SECONDS)
+        eventually(self._all_hear_all, "nodes that know who listens at the others", FORMING_SECONDS)
 
     def close(self) -> None:
         for node in self.nodes:
             node.close()
         for port in self._route_ports:
             ports.release(port)
-
-    def wait_current(self, seconds: float = FORMING_SECONDS) -> None:
-        """Wait until every node serves, and is up to date with the leader of the meta group."""
-        for node in self.nodes:
-            node.wait_ready(seconds)
-        eventually(self._is_meshed, "routes between all nodes", seconds)
-        eventually(self._is_current, "all nodes current with the meta leader", seconds)
-        eventually(self._can_place, "a leader that knows what each node can hold", seconds)
-        eventually(self._all_hear_all, "nodes that know who listens at the others", seconds)
 
     def node(self, name: str) -> NatsServer:
         return next(node for node in self.nodes if node.name == name)

@@ -10,7 +10,6 @@ import socket
 import struct
 import threading
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 from tests.testbed import ports
@@ -25,14 +24,6 @@ GOODBYE = struct.pack("ii", 0, 0)  # linger off: closing sends what is left, the
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """How the network is at the moment."""
-
-    flows: bool = True
-    bytes_per_second: int | None = None
-
-
 class Relay:
     """Relays to one port on loopback, as a context manager."""
 
@@ -41,7 +32,8 @@ class Relay:
         self.host, self.port = ports.LOOPBACK, ports.free_port()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"relay-{self.port}")
-        self._conditions = Conditions()
+        self._flows = True
+        self._bytes_per_second: int | None = None
         self._changed = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -77,11 +69,11 @@ class Relay:
 
         What was sent arrives when the relay is healed, as after a network's outage.
         """
-        self._run(self._become(replace(self._conditions, flows=False)))
+        self._run(self._change(flows=False, bytes_per_second=self._bytes_per_second))
 
     def drip(self, bytes_per_second: int) -> None:
         """Let that much through per second, for each connection and direction."""
-        self._run(self._become(replace(self._conditions, bytes_per_second=bytes_per_second)))
+        self._run(self._change(flows=self._flows, bytes_per_second=bytes_per_second))
 
     def heal(self) -> None:
         """Be a good network again, at once: what is held or dripping goes through now."""
@@ -149,7 +141,7 @@ class Relay:
     async def _forward(self, chunk: bytes, sink: socket.socket) -> None:
         while chunk:
             await self._until_it_flows()
-            rate = self._conditions.bytes_per_second
+            rate = self._bytes_per_second
             size = CHUNK_BYTES if rate is None else max(1, rate // DRIPS_PER_SECOND)
             piece, chunk = chunk[:size], chunk[size:]
             await self._loop.sock_sendall(sink, piece)
@@ -162,15 +154,15 @@ class Relay:
             await asyncio.wait_for(self._changed.wait(), seconds)
 
     async def _until_it_flows(self) -> None:
-        while not self._conditions.flows:
+        while not self._flows:
             await self._changed.wait()
 
     async def _heal(self) -> None:
-        await self._become(Conditions())
+        await self._change(flows=True, bytes_per_second=None)
         await self._listen()
 
-    async def _become(self, conditions: Conditions) -> None:
-        self._conditions = conditions
+    async def _change(self, *, flows: bool, bytes_per_second: int | None) -> None:
+        self._flows, self._bytes_per_second = flows, bytes_per_second
         self._changed.set()  # wakes all that wait now; who waits from now on waits for the next change
         self._changed = asyncio.Event()
 

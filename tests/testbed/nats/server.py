@@ -1,15 +1,15 @@
 """One nats-server with JetStream on loopback: started, reached, broken, restarted on its own store and port."""
 
-import contextlib
 import functools
 import json
 import socket
 import sys
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from typing_extensions import override
 
 from tests.testbed import binaries, ports, run
 from tests.testbed.nats.authentication import Access, anonymous
@@ -43,23 +43,22 @@ class Options:
     """Configuration of the test's own, laid over the rest."""
 
 
-class NatsServer:
+class NatsServer(Program):
     """One server. Its store, its port and its log stay the same through all of its lives."""
 
     def __init__(
         self, options: Options | None = None, *, name: str = "nats", fragments: tuple[Fragment, ...] = ()
     ) -> None:
         self.options = options or Options()
-        self.name = name
         self.access = self.options.access or anonymous()
-        self.folder = run.current().new_folder(name)
-        self.store = self.folder / "store"
+        folder = run.current().new_folder(name)
+        self.store = folder / "store"
+        self.config_file = folder / "nats.conf"
+        super().__init__(name, [_binary(self.options.version), "--config", self.config_file], folder)
         wanted = self.options.port
         self.port = ports.free_port() if wanted is None else ports.particular_port(wanted)
         self.monitoring_port = ports.free_port()
-        self.config_file = self.folder / "nats.conf"
         self.config_file.write_text(self._config(fragments))
-        self.program = Program(name, [_binary(self.options.version), "--config", self.config_file], self.folder)
 
     def _config(self, fragments: tuple[Fragment, ...]) -> str:
         options, encryption = self.options, self.options.encryption
@@ -83,18 +82,6 @@ class NatsServer:
     def monitoring_url(self) -> str:
         return f"http://{ports.LOOPBACK}:{self.monitoring_port}"
 
-    @property
-    def pid(self) -> int:
-        return self.program.pid
-
-    @property
-    def log(self) -> Path:
-        return self.program.log
-
-    @property
-    def is_running(self) -> bool:
-        return self.program.is_running
-
     def connect_arguments(self) -> dict[str, Any]:
         """Return what `nats.connect` needs, as keyword arguments."""
         return {"servers": [self.url], **self._encryption_arguments(), **self.access.client.arguments}
@@ -111,46 +98,31 @@ class NatsServer:
     def _encryption_arguments(self) -> dict[str, Any]:
         return dict(self.options.encryption.client.arguments) if self.options.encryption else {}
 
+    @override
     def start(self) -> None:
         """Start it and wait until it serves clients and JetStream."""
         self.launch()
-        self.wait_ready()
+        self.wait_serving()
 
     def launch(self) -> None:
         """Start it without waiting: a cluster's nodes need each other to become ready."""
-        self.program.start()
+        super().start()
 
-    def wait_ready(self, seconds: float = READY_SECONDS) -> None:
-        self.program.wait_ready(self.serves, seconds)
+    def wait_serving(self, seconds: float = READY_SECONDS) -> None:
+        self.wait_ready(self.serves, seconds)
 
     def serves(self) -> bool:
         """Tell whether it greets clients, and JetStream has recovered all that it has to."""
         return self._is_healthy() and self.greets()
 
-    def kill(self) -> None:
-        """End it as a power failure would (kill -9)."""
-        self.program.kill()
-
     def terminate(self) -> None:
         """End it as a system that shuts down would (SIGTERM): it tells its clients and closes its store."""
-        self.program.stop()
+        self.stop()
 
     def restart(self) -> None:
         """Start it again, on the same store and port, however it ended; end it politely if it has not."""
         self.terminate()
         self.start()
-
-    def freeze(self) -> None:
-        """Stop its clock: connections are made and stay open, and nothing answers."""
-        self.program.freeze()
-
-    def thaw(self) -> None:
-        self.program.thaw()
-
-    @contextlib.contextmanager
-    def frozen(self) -> Iterator[None]:
-        with self.program.frozen():
-            yield
 
     def close(self) -> None:
         """End it for good: kill it, as no one will ask for its store, and give its ports back."""

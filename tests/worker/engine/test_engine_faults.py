@@ -178,7 +178,7 @@ async def test_engine_reconnects_with_a_changed_password(start_nats: StartNats, 
         async with in_a_run(work, gate) as engine:
             password.unlink()
             server.config_file.write_text(server.config_file.read_text().replace("before", "after"))
-            server.program.send(signal.SIGHUP)
+            server.send(signal.SIGHUP)
             await work.eventually(lambda: "The link to NATS is lost" in engine.log.read_text())
             password.write_text("after\n")
             await work.until_status(lambda status: status["ready"])
