@@ -71,7 +71,7 @@ def scaled(**settings: float) -> tuple[ScaledObject, Seen]:
     return ScaledObject(keda, world, Hpa(target=100)), world
 
 
-def test_lag_counts_pending_and_unacknowledged_messages() -> None:
+def test_lag_counts_pending_and_unacknowledged_messages_and_an_error_changes_nothing() -> None:
     keda, world = scaled()
     world.seen = Counters(0, 1, 1)
     keda.poll()
@@ -79,40 +79,30 @@ def test_lag_counts_pending_and_unacknowledged_messages() -> None:
     world.seen = Counters(150, 251, 251)
     keda.sync()
     assert world.cluster.replicas == 5, "401 / 100"
-
-
-def test_it_wakes_for_more_than_the_activation_and_for_one_pod() -> None:
-    keda, world = scaled(activation=10)
-    world.seen = Counters(10, 0, 0)
-    keda.poll()
-    assert world.cluster.replicas == 0
-    world.seen = Counters(11, 0, 0)
-    keda.poll()
-    assert world.cluster.replicas == 1
-
-
-def test_any_number_of_replicas_scales_to_zero_after_the_cooldown() -> None:
-    keda, world = scaled()
-    world.cluster.scale(7)
-    world.seen = Counters(1, 0, 0)
-    keda.poll()
-    world.seen = Counters(0, 0, 0)
-    world.clock.run(300)
-    keda.poll()
-    assert world.cluster.replicas == 7
-    world.clock.run(301)
-    keda.poll()
-    assert world.cluster.replicas == 0
-
-
-def test_an_error_of_the_trigger_keeps_the_replicas() -> None:
-    keda, world = scaled()
-    world.cluster.scale(7)
     world.seen = None
     world.clock.run(1000)
-    keda.poll()
     keda.sync()
-    assert world.cluster.replicas == 7
+    assert world.cluster.replicas == 5, "an error of the trigger"
+
+
+KEDA_POLLS: dict[str, tuple[float, int, list[tuple[float, int | None, int]]]] = {
+    "one pod wakes for more than the activation": (10, 0, [(0, 10, 0), (0, 11, 1)]),
+    "any number of pods goes to zero after the cooldown": (0, 7, [(0, 1, 7), (300, 0, 7), (301, 0, 0)]),
+    "an error of the trigger keeps the replicas": (0, 7, [(1000, None, 7)]),
+}
+"""The activation, the replicas at first, and polls: the time, the lag (None is an error), and the replicas then."""
+
+
+def test_keda_polls_to_wake_the_first_pod_and_to_stop_all(subtests: pytest.Subtests) -> None:
+    for name, (activation, replicas, polls) in KEDA_POLLS.items():
+        with subtests.test(name):
+            keda, world = scaled(activation=activation)
+            world.cluster.scale(replicas)
+            for second, lag, expected in polls:
+                world.clock.run(second)
+                world.seen = None if lag is None else Counters(lag, 0, 0)
+                keda.poll()
+                assert world.cluster.replicas == expected
 
 
 def test_monitoring_asks_the_server_that_led_the_consumer_even_while_it_is_gone() -> None:
