@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from penstock_jetstream.core.credentials import parse_credentials, parse_seed
 from penstock_jetstream.errors import AuthenticationError
-from tests.testbed.nats.identity import Identity, UserClaims, credentials_file
+from tests.testbed.nats.identity import Identity, credentials_file
 
 USER = Identity.new_user()
-JWT = Identity.new_account().sign(USER, UserClaims("user"))
+JWT = Identity.new_account().sign_user(USER)
 TEXT = credentials_file(JWT, USER)
 SOURCE = "The file /etc/nats/user.creds"
 

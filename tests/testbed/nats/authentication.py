@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.testbed.nats.config import Fragment
-from tests.testbed.nats.identity import AccountClaims, Identity, OperatorClaims, UserClaims, credentials_file
+from tests.testbed.nats.identity import Identity, credentials_file
 
 ACCOUNT_NAME = "TESTS"
 
@@ -76,12 +76,12 @@ def trusted_accounts() -> tuple[Fragment, Identity, Identity]:
     """Return a server's side of it, and those who vouch for users: an account, and the system account."""
     operator, system, account = Identity.new_operator(), Identity.new_account(), Identity.new_account()
     server = {
-        "operator": operator.sign(operator, OperatorClaims("operator", system.public_key)),
+        "operator": operator.sign_operator(system),
         "system_account": system.public_key,
         "resolver": "MEMORY",
         "resolver_preload": {
-            system.public_key: operator.sign(system, AccountClaims("SYS", with_jetstream=False)),
-            account.public_key: operator.sign(account, AccountClaims(ACCOUNT_NAME, with_jetstream=True)),
+            system.public_key: operator.sign_account(system, "SYS", with_jetstream=False),
+            account.public_key: operator.sign_account(account, ACCOUNT_NAME, with_jetstream=True),
         },
     }
     return server, account, system
@@ -91,7 +91,7 @@ def user_of(account: Identity, file: Path, *, expires_at: int | None = None) -> 
     """Make a user of an account; the file has what it logs in with."""
     user = Identity.new_user()
     file.touch(mode=0o600)
-    file.write_text(credentials_file(account.sign(user, UserClaims("user", expires_at)), user))
+    file.write_text(credentials_file(account.sign_user(user, expires_at), user))
     return Login({"user_credentials": str(file)}, ("--creds", str(file)))
 
 

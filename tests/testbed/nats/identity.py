@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import nkeys
@@ -25,41 +24,6 @@ _CREDENTIALS = """-----BEGIN NATS USER JWT-----
 {seed}
 ------END USER NKEY SEED------
 """
-
-
-@dataclass(frozen=True)
-class OperatorClaims:
-    name: str
-    system_account: str
-
-    def document(self) -> dict[str, Any]:
-        return {"type": "operator", "system_account": self.system_account}
-
-
-@dataclass(frozen=True)
-class AccountClaims:
-    name: str
-    with_jetstream: bool
-
-    def document(self) -> dict[str, Any]:
-        everything = ("subs", "data", "payload", "imports", "exports", "conn", "leaf")
-        jetstream = ("mem_storage", "disk_storage", "streams", "consumer")
-        limits = dict.fromkeys(everything, UNLIMITED)
-        limits |= dict.fromkeys(jetstream, UNLIMITED if self.with_jetstream else NO_JETSTREAM)
-        return {"type": "account", "limits": {**limits, "wildcards": True}}
-
-
-@dataclass(frozen=True)
-class UserClaims:
-    name: str
-    expires_at: int | None = None
-    """In seconds since 1970; None never expires."""
-
-    def document(self) -> dict[str, Any]:
-        return {"type": "user", "subs": UNLIMITED, "data": UNLIMITED, "payload": UNLIMITED}
-
-
-Claims = OperatorClaims | AccountClaims | UserClaims
 
 
 class Identity:
@@ -83,17 +47,33 @@ class Identity:
     def new_user(cls) -> "Identity":
         return cls(nkeys.PREFIX_BYTE_USER)
 
-    def sign(self, subject: "Identity", claims: Claims) -> str:
-        """Vouch for another identity, or for this one itself, in a JWT."""
+    def sign_operator(self, system_account: "Identity") -> str:
+        """Vouch for this operator itself, in a JWT that names its system account."""
+        return self._sign(self, "operator", {"type": "operator", "system_account": system_account.public_key})
+
+    def sign_account(self, account: "Identity", name: str, *, with_jetstream: bool) -> str:
+        """Vouch for an account without limits, but that it may have no JetStream."""
+        everything = ("subs", "data", "payload", "imports", "exports", "conn", "leaf")
+        jetstream = ("mem_storage", "disk_storage", "streams", "consumer")
+        limits = dict.fromkeys(everything, UNLIMITED)
+        limits |= dict.fromkeys(jetstream, UNLIMITED if with_jetstream else NO_JETSTREAM)
+        return self._sign(account, name, {"type": "account", "limits": {**limits, "wildcards": True}})
+
+    def sign_user(self, user: "Identity", expires_at: int | None = None) -> str:
+        """Vouch for a user, until a time in seconds since 1970 or for ever."""
+        expiry = {} if expires_at is None else {"exp": expires_at}
+        claims = {"type": "user", "subs": UNLIMITED, "data": UNLIMITED, "payload": UNLIMITED}
+        return self._sign(user, "user", claims, **expiry)
+
+    def _sign(self, subject: "Identity", name: str, claims: dict[str, Any], **expiry: int) -> str:
         body = {
             "iat": int(time.time()),  # calm: JWTs have the wall clock's time
             "iss": self.public_key,
-            "name": claims.name,
+            "name": name,
             "sub": subject.public_key,
-            "nats": {**claims.document(), "version": CLAIMS_VERSION},
+            "nats": {**claims, "version": CLAIMS_VERSION},
+            **expiry,
         }
-        if isinstance(claims, UserClaims) and claims.expires_at is not None:
-            body["exp"] = claims.expires_at
         body["jti"] = base64.b32encode(hashlib.sha256(_json(body)).digest()).rstrip(b"=").decode()
         signed = f"{_encoded(_json({'typ': 'JWT', 'alg': 'ed25519-nkey'}))}.{_encoded(_json(body))}"
         return f"{signed}.{_encoded(self._pair.sign(signed.encode()))}"
