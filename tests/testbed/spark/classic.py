@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
@@ -46,27 +47,19 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-class ClassicSpark:
-    """The one JVM of this test session."""
+def settings(folder: Path) -> dict[str, Any]:
+    """Return Spark's settings, with its files in the folder."""
+    return {
+        **SETTINGS,
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._session: SparkSession | None = None
-        os.environ.update(environment(folder))
 
-    def session(self) -> SparkSession:
-        """Return a session with settings of its own."""
-        if self._session is not None:
-            return self._session.newSession()
-        builder = SparkSession.builder.master("local[2]").appName("penstock-tests")
-        for key, value in SETTINGS.items():
-            builder = builder.config(key, value)
-        builder = builder.config("spark.sql.warehouse.dir", str(self.folder / "warehouse"))
-        self._session = builder.config("spark.local.dir", str(self.folder / "local")).getOrCreate()
-        self._session.sparkContext.setLogLevel("WARN")
-        return self._session
-
-    def stop(self) -> None:
-        if self._session is not None:
-            self._session.stop()
-            self._session = None
+def start(folder: Path) -> SparkSession:
+    """Start the one JVM of this test session, and return its first session."""
+    os.environ.update(environment(folder))
+    builder = SparkSession.builder.master("local[2]").appName("penstock-tests")
+    session = builder.config(map=settings(folder)).getOrCreate()
+    session.sparkContext.setLogLevel("WARN")
+    return session

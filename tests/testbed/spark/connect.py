@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.testbed.ports import LOOPBACK, answers, free_port
 from tests.testbed.programs import Program
-from tests.testbed.spark.classic import SETTINGS, environment
+from tests.testbed.spark.classic import environment, settings
 
 READY_SECONDS = 240
 SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -16,16 +16,13 @@ class ConnectServer:
     def __init__(self, folder: Path, token: str | None = None) -> None:
         self.port = free_port()
         self.url = f"sc://{LOOPBACK}:{self.port}"
-        settings = {
-            **SETTINGS,
+        defaults = settings(folder) | {
             "spark.connect.grpc.binding.address": LOOPBACK,
             "spark.connect.grpc.binding.port": str(self.port),
-            "spark.local.dir": str(folder / "local"),
-            "spark.sql.warehouse.dir": str(folder / "warehouse"),
         }
         if token:
-            settings["spark.connect.authenticate.token"] = token
-        (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
+            defaults["spark.connect.authenticate.token"] = token
+        (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in defaults.items()))
         env = environment(folder)
         submit = Path(env["SPARK_HOME"]) / "bin" / "spark-submit"
         command = [str(submit), "--class", SERVER_CLASS, "--master", "local[2]", "spark-internal"]

@@ -13,23 +13,21 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.testbed.spark.classic import ClassicSpark
-
 
 @pytest.fixture(scope="session")
-def classic_spark() -> Iterator[ClassicSpark]:
-    """The session's one JVM."""
-    from tests.testbed.spark.classic import ClassicSpark  # noqa: PLC0415 - see above
+def classic_spark() -> Iterator[SparkSession]:
+    """The first session of the one JVM."""
+    from tests.testbed.spark import classic  # noqa: PLC0415 - see above
 
-    spark = ClassicSpark(run.current().new_folder("spark"))
+    spark = classic.start(run.current().new_folder("spark"))
     yield spark
     spark.stop()
 
 
 @pytest.fixture
-def spark(classic_spark: ClassicSpark) -> SparkSession:
-    """A classic session whose executors are threads."""
-    return classic_spark.session()
+def spark(classic_spark: SparkSession) -> SparkSession:
+    """A classic session with settings of its own, whose executors are threads."""
+    return classic_spark.newSession()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The testbed's Spark: one JVM for all sessions, and the JRE from PyPI where there is no Java."""
+"""Spark where there is no Java: it runs on the JRE from PyPI."""
 
 import os
 import shutil
@@ -8,18 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.testbed.spark.classic import ClassicSpark
-
 pytestmark = pytest.mark.full
 
 ROWS = 1000
-
-
-def test_sessions_of_one_test_session_share_one_jvm_and_no_settings(classic_spark: ClassicSpark) -> None:
-    first, second = (classic_spark.session() for _ in range(2))
-    first.conf.set("spark.sql.shuffle.partitions", "7")
-    assert first.sparkContext is second.sparkContext
-    assert second.conf.get("spark.sql.shuffle.partitions") == "2"
 
 
 def test_spark_runs_on_the_jre_from_pypi_where_there_is_no_java(tmp_path: Path) -> None:
