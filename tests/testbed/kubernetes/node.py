@@ -18,7 +18,7 @@ from tests.testbed.kubernetes.control_plane import api_server_flags, etcd_flags,
 from tests.testbed.kubernetes.identities import Identities
 from tests.testbed.kubernetes.images import write_archive
 from tests.testbed.kubernetes.namespaces import Namespaces
-from tests.testbed.kubernetes.network import Network, claim_network
+from tests.testbed.kubernetes.network import claim_network
 
 NAME = "node"
 PAUSE_IMAGE = "penstock.test/pause:1"
@@ -90,8 +90,38 @@ class Node(Cluster):
         self.load_image(write_archive(archive, name=PAUSE_IMAGE, program=binaries.pause()))
 
     def _containerd(self) -> list[str | Path]:
-        write_pod_network(self.folder, self.network)
-        return ["containerd", "--config", write_containerd(self.folder, self.containerd_socket)]
+        self._write_pod_network()
+        config = self.folder / "containerd.toml"
+        config.write_text(f"""\
+version = 2
+root = "{self.folder}/containerd/root"
+state = "{self.folder}/containerd/state"
+[grpc]
+  address = "{self.containerd_socket}"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "{self.folder}/containerd/opt"
+[plugins."io.containerd.grpc.v1.cri"]
+  restrict_oom_score_adj = true  # without CAP_SYS_RESOURCE runc may not lower it, and fails saying something else
+  sandbox_image = "{PAUSE_IMAGE}"
+  netns_mounts_under_state_dir = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "{self.folder}/cni"
+""")
+        return ["containerd", "--config", config]
+
+    def _write_pod_network(self) -> None:
+        """Route between each pod and the node over a veth pair: a bridge would hide answers from kube-proxy."""
+        path = self.folder / "cni" / "10-pods.conflist"
+        path.parent.mkdir()
+        addresses = {
+            "type": "host-local",
+            "dataDir": str(self.folder / "cni-addresses"),
+            "ranges": [[{"subnet": self.network.pods}]],
+            "routes": [{"dst": "0.0.0.0/0"}],
+        }
+        plugins = [{"type": "ptp", "ipMasq": False, "ipam": addresses}]
+        path.write_text(json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": plugins}))
 
     def _api_server(self) -> list[str | Path]:
         client = self._certificates.administrator().write(self._certificates.folder, "kube-apiserver-client")
@@ -111,24 +141,48 @@ class Node(Cluster):
     def _kubelet(self) -> list[str | Path]:
         user = f"system:node:{NAME}"
         serving = self._certificates.server("kubelet", [NAME, self.network.node], user=user, groups=["system:nodes"])
-        config = write_kubelet(
-            self.folder,
-            self.containerd_socket,
-            network=self.network,
-            serving=serving,
-            authority=self._certificates.authority.certificate,
-            cgroup=self.network.interface,
-        )
         data = self.folder / "kubelet"
         return [
             self._binaries / "kubelet",
-            f"--config={config}",
+            f"--config={self._write_kubelet_config(serving)}",
             f"--kubeconfig={self._kubeconfig(user, 'system:nodes')}",
             f"--root-dir={data}",
             f"--cert-dir={data}/pki",
             f"--hostname-override={NAME}",
             f"--node-ip={self.network.node}",
         ]
+
+    def _write_kubelet_config(self, serving: CertificateFiles) -> Path:
+        resolver = self.folder / "resolv.conf"
+        resolver.write_text("")  # pods look up what the cluster's DNS knows, and nothing of this machine's
+        settings = {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "authentication": {
+                "x509": {"clientCAFile": str(self._certificates.authority.certificate)},
+                "webhook": {"enabled": True},
+                "anonymous": {"enabled": False},
+            },
+            "authorization": {"mode": "Webhook"},
+            "tlsCertFile": str(serving.certificate),
+            "tlsPrivateKeyFile": str(serving.key),
+            "containerRuntimeEndpoint": f"unix://{self.containerd_socket}",
+            "clusterDNS": [self.network.node],
+            "clusterDomain": "cluster.local",
+            "resolvConf": str(resolver),
+            "cgroupRoot": f"/{self.network.interface}",
+            "cgroupDriver": "cgroupfs",
+            "failCgroupV1": False,
+            "failSwapOn": False,
+            "enforceNodeAllocatable": [],
+            "makeIPTablesUtilChains": False,
+            "evictionHard": {},  # a full disk of the machine is not this node's to tidy up:
+            "imageGCHighThresholdPercent": 100,  # images were loaded once, and could not be pulled again
+            "registerWithTaints": [],
+        }
+        path = self.folder / "kubelet.yaml"
+        path.write_text(yaml.safe_dump(settings))
+        return path
 
     def _controllers(self) -> list[str | Path]:
         authority = self._certificates.authority
@@ -160,7 +214,17 @@ class Node(Cluster):
         ]
 
     def _dns(self) -> list[str | Path]:
-        config = write_dns(self.folder, address=self.network.node, url=self._url, kubeconfig=self.kubeconfig)
+        config = self.folder / "Corefile"
+        config.write_text(f"""\
+.:53 {{
+  bind {self.network.node}
+  errors
+  kubernetes cluster.local {{
+    endpoint {self._url}
+    kubeconfig {self.kubeconfig}
+  }}
+}}
+""")
         return [binaries.coredns(), "-conf", config]
 
     def _kubeconfig(self, user: str, *groups: str) -> Path:
@@ -168,90 +232,3 @@ class Node(Cluster):
         certificate = self._certificates.user(user, groups)
         path = self.folder / f"{user.replace(':', '-')}.kubeconfig"
         return kubeconfig.write(path, cluster, kubeconfig.certificate_user(certificate))
-
-
-def write_containerd(folder: Path, socket: Path) -> Path:
-    """Containerd with everything of its own below the folder."""
-    path = folder / "containerd.toml"
-    path.write_text(f"""\
-version = 2
-root = "{folder}/containerd/root"
-state = "{folder}/containerd/state"
-[grpc]
-  address = "{socket}"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "{folder}/containerd/opt"
-[plugins."io.containerd.grpc.v1.cri"]
-  restrict_oom_score_adj = true  # without CAP_SYS_RESOURCE runc may not lower it, and fails saying something else
-  sandbox_image = "{PAUSE_IMAGE}"
-  netns_mounts_under_state_dir = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
-    conf_dir = "{folder}/cni"
-""")
-    return path
-
-
-def write_pod_network(folder: Path, network: Network) -> Path:
-    """A cable from each pod to the node, and routes between: a bridge would hide answers from kube-proxy."""
-    path = folder / "cni" / "10-pods.conflist"
-    path.parent.mkdir()
-    addresses = {
-        "type": "host-local",
-        "dataDir": str(folder / "cni-addresses"),
-        "ranges": [[{"subnet": network.pods}]],
-        "routes": [{"dst": "0.0.0.0/0"}],
-    }
-    plugins = [{"type": "ptp", "ipMasq": False, "ipam": addresses}]
-    path.write_text(json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": plugins}))
-    return path
-
-
-def write_kubelet(
-    folder: Path, socket: Path, *, network: Network, serving: CertificateFiles, authority: Path, cgroup: str
-) -> Path:
-    resolver = folder / "resolv.conf"
-    resolver.write_text("")  # pods look up what the cluster's DNS knows, and nothing of this machine's
-    settings = {
-        "apiVersion": "kubelet.config.k8s.io/v1beta1",
-        "kind": "KubeletConfiguration",
-        "authentication": {
-            "x509": {"clientCAFile": str(authority)},
-            "webhook": {"enabled": True},
-            "anonymous": {"enabled": False},
-        },
-        "authorization": {"mode": "Webhook"},
-        "tlsCertFile": str(serving.certificate),
-        "tlsPrivateKeyFile": str(serving.key),
-        "containerRuntimeEndpoint": f"unix://{socket}",
-        "clusterDNS": [network.node],
-        "clusterDomain": "cluster.local",
-        "resolvConf": str(resolver),
-        "cgroupRoot": f"/{cgroup}",
-        "cgroupDriver": "cgroupfs",
-        "failCgroupV1": False,
-        "failSwapOn": False,
-        "enforceNodeAllocatable": [],
-        "makeIPTablesUtilChains": False,
-        "evictionHard": {},  # a full disk of the machine is not this node's to tidy up:
-        "imageGCHighThresholdPercent": 100,  # images were loaded once, and could not be pulled again
-        "registerWithTaints": [],
-    }
-    path = folder / "kubelet.yaml"
-    path.write_text(yaml.safe_dump(settings))
-    return path
-
-
-def write_dns(folder: Path, *, address: str, url: str, kubeconfig: Path) -> Path:
-    path = folder / "Corefile"
-    path.write_text(f"""\
-.:53 {{
-  bind {address}
-  errors
-  kubernetes cluster.local {{
-    endpoint {url}
-    kubeconfig {kubeconfig}
-  }}
-}}
-""")
-    return path
