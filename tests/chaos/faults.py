@@ -37,10 +37,6 @@ class Fault:
     when: str
     blow: Blow
 
-    @property
-    def moment(self) -> Moment:
-        return MOMENTS[self.when]
-
 
 # Moments
 

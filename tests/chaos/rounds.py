@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock_worker.policy.machine.ending import EXIT_CODE_STOPPED
 from tests.chaos.accounting import Account
-from tests.chaos.faults import Fault
+from tests.chaos.faults import MOMENTS, Fault
 from tests.chaos.place import Draft, Place
 from tests.chaos.worker import Worker
 
@@ -51,7 +51,7 @@ def struck(fault: Fault, messages: int) -> Play:
 
 async def _moment_of(fault: Fault, place: Place, messages: int, chance: random.Random) -> Worker:
     """Wait for the fault's moment; if all is processed before it comes, publish more messages until it does."""
-    moment = asyncio.ensure_future(fault.moment(place, chance))
+    moment = asyncio.ensure_future(MOMENTS[fault.when](place, chance))
     while not moment.done():
         drained = asyncio.ensure_future(place.drained())
         await asyncio.wait({moment, drained}, return_when=asyncio.FIRST_COMPLETED)

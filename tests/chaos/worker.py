@@ -15,6 +15,8 @@ from tests.testbed.programs import Program
 
 CODE = Path(__file__).with_name("code")
 END_SECONDS = 60
+EXECUTOR = "CoarseGrainedExecutorBackend"
+"""The class that the JVM of an executor runs."""
 
 
 class Worker:
@@ -37,8 +39,7 @@ class Worker:
 
     def start(self) -> None:
         self._is_kept = True
-        for program in (self.driver, self.engine):
-            program.start()
+        self.keep()
 
     def keep(self) -> None:
         """Start again what has ended."""
@@ -54,9 +55,7 @@ class Worker:
 
     def end(self) -> None:
         self.leave()
-        for program in (self.engine, self.driver):
-            if program.is_running:
-                program.kill()
+        self.kill("engine", "driver")
 
     def kill(self, *names: str) -> None:
         """Kill processes (kill -9): `engine`, `driver`."""
@@ -86,8 +85,4 @@ class Worker:
     def executors(self) -> list[psutil.Process]:
         """Return the processes of Spark's executors, where those are not threads of the JVM."""
         children = psutil.Process(self.driver.pid).children(recursive=True)
-        return [
-            child
-            for child in children
-            if any("CoarseGrainedExecutorBackend" in word for word in processes.words(child))
-        ]
+        return [child for child in children if EXECUTOR in " ".join(processes.words(child))]
