@@ -5,7 +5,6 @@ import socket
 import pytest
 
 from tests.testbed import ports
-from tests.testbed.binaries import NATS_SERVERS
 from tests.testbed.nats.authentication import creds
 from tests.testbed.nats.client import connection
 from tests.testbed.nats.fixtures import StartNats, StartNatsCluster
@@ -14,14 +13,6 @@ from tests.testbed.run import current
 
 SILENCE_SECONDS = 1
 PATIENCE_SECONDS = 60
-
-
-@pytest.mark.full
-async def test_older_versions_are_built_from_their_go_modules(start_nats: StartNats) -> None:
-    for version in NATS_SERVERS:
-        async with connection(**start_nats(version=version).connect_arguments()) as client:
-            found = client.connected_server_version
-        assert f"{found.major}.{found.minor}.{found.patch}" == version
 
 
 def test_a_frozen_server_accepts_connections_and_answers_once_it_thaws(nats_server: NatsServer) -> None:
