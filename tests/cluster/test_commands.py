@@ -145,9 +145,8 @@ def test_nats_is_reached_by_the_name_of_its_service_and_has_to_be_who_it_says(th
     assert data(person, "batches", "orders") == {"batches": []}
     assert penstock_as(person, "drain", "orders", "--timeout", "60").returncode == 0
     assert there.kubectl("get", "queuegroup/orders", "--output=jsonpath={.spec.suspend}") == "true"
-    findings = json.loads(penstock_as(person, "doctor", "-o", "json").stdout)[
-        "findings"
-    ]  # it fails: there is no operator
+    doctor = penstock_as(person, "doctor", "-o", "json")  # it fails: there is no operator
+    findings = json.loads(doctor.stdout)["findings"]
     [server] = [finding for finding in findings if finding["what"] == f"nats://nats.{there.name}:4222"]
     assert server["verdict"] == "good"
 

@@ -17,22 +17,14 @@ NAMES = {"jetstream": "penstock_jetstream", "worker": "penstock_worker", "operat
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_a_wheel_of_the_one_version_builds_typed_and_without_tests(distribution: str, tmp_path: Path) -> None:
-    uv(
-        "build",
-        "--wheel",
-        "--quiet",
-        "--build-constraints=build-constraints.txt",
-        f"--out-dir={tmp_path}",
-        distribution,
-    )
+    options = ["--wheel", "--quiet", "--build-constraints=build-constraints.txt", f"--out-dir={tmp_path}"]
+    uv("build", *options, distribution)
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name == f"{NAMES[distribution]}-{VERSION}-py3-none-any.whl"
     files = zipfile.ZipFile(wheel).namelist()
     assert f"penstock_{distribution}/py.typed" in files
-    assert {name.split("/")[0] for name in files} == {
-        f"penstock_{distribution}",
-        f"{NAMES[distribution]}-{VERSION}.dist-info",
-    }
+    folders = {f"penstock_{distribution}", f"{NAMES[distribution]}-{VERSION}.dist-info"}
+    assert {name.split("/")[0] for name in files} == folders
 
 
 @pytest.mark.timeout(300)

@@ -29,11 +29,6 @@ REQUIREMENTS = Path(__file__).parent / "go" / "requirements.txt"
 PROGRESS_SECONDS = 10
 LINES_SHOWN = 15
 
-ADVICE = (
-    "Go modules come from the proxy that `go env GOPROXY` names. If this machine has no network, set GOPROXY to a\n"
-    "mirror, or bring the cache folder ({cache}) from a machine that has built it."
-)
-
 
 @dataclass(frozen=True)
 class GoProgram:
@@ -93,8 +88,7 @@ def compile_with_progress(name: str, command: Sequence[str], env: dict[str, str]
                 spoke_at = time.monotonic()
                 say(f"  {name}: {compiled} packages compiled")
     if build.returncode:
-        advice = ADVICE.format(cache=cache_folder() / "go")
-        raise CannotContinueError(f"{name} could not be built:\n{''.join(said[-LINES_SHOWN:])}\n{advice}")
+        raise CannotContinueError(f"{name} could not be built:\n{''.join(said[-LINES_SHOWN:])}\n{_advice()}")
 
 
 def module_folder(source: Path, module: str) -> Path:
@@ -103,9 +97,16 @@ def module_folder(source: Path, module: str) -> Path:
         [go(), "mod", "download", "-json", module], cwd=source, capture_output=True, text=True, check=False
     )
     if asked.returncode:
-        advice = ADVICE.format(cache=cache_folder() / "go")
-        raise CannotContinueError(f"The sources of {module} could not be had:\n{asked.stdout}{asked.stderr}\n{advice}")
+        said = f"{asked.stdout}{asked.stderr}"
+        raise CannotContinueError(f"The sources of {module} could not be downloaded:\n{said}\n{_advice()}")
     return Path(json.loads(asked.stdout)["Dir"])
+
+
+def _advice() -> str:
+    return (
+        "Go modules come from the proxy that `go env GOPROXY` names. If this machine has no network, set GOPROXY to a\n"
+        f"mirror, or copy the cache folder ({cache_folder() / 'go'}) from a machine that has built it."
+    )
 
 
 @cache

@@ -5,7 +5,6 @@ PostgreSQL refuses to run as root, so there it runs as nobody, in a folder that 
 
 import io
 import os
-import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -28,10 +27,10 @@ READY = "database system is ready to accept connections"
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """Run a server for as long as it is used; what is given is its JDBC URL."""
+    """Run a server while the block runs, and yield its JDBC URL."""
     root = os.geteuid() == 0
-    folder = Path(tempfile.mkdtemp(prefix="penstock-postgres-"))
-    try:
+    with tempfile.TemporaryDirectory(prefix="penstock-postgres-") as name:
+        folder = Path(name)
         folder.chmod(0o755)
         _unpack(folder)
         data = folder / "data"
@@ -52,8 +51,6 @@ def postgres() -> Iterator[str]:
             yield f"jdbc:postgresql://{LOOPBACK}:{port}/postgres?user={USER}"
         finally:
             program.stop()
-    finally:
-        shutil.rmtree(folder)
 
 
 def _unpack(folder: Path) -> None:

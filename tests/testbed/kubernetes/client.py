@@ -52,11 +52,10 @@ class Client:
     def apply(self, *manifests: Object, dry_run: bool = False) -> Object:
         """Apply objects server-side, taking over fields from other managers, and return the last."""
         query = {"fieldManager": MANAGER, "force": "true", **_creating(dry_run=dry_run)}
-        paths = [f"{self._collection(each)}/{each['metadata']['name']}" for each in manifests]
-        answers = [
-            self.request("PATCH", path, each, content_type=APPLY, query=query)
-            for path, each in zip(paths, manifests, strict=True)
-        ]
+        answers = []
+        for each in manifests:
+            path = f"{self._collection(each)}/{each['metadata']['name']}"
+            answers.append(self.request("PATCH", path, each, content_type=APPLY, query=query))
         return answers[-1]
 
     def get(self, what: str, *, subresource: str = "") -> Object:

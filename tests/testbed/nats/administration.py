@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
@@ -62,19 +61,17 @@ async def _all_hear_all(everyone: Sequence[Mapping[str, Any]]) -> bool:
     subject = f"penstock-testbed-{secrets.token_hex(8)}"
     heard: set[tuple[int, bytes]] = set()
 
-    async def listening(listener: int, client: Client) -> Client:
-        async def hear(message: Msg) -> None:
-            heard.add((listener, message.data))
-
-        await client.subscribe(subject, cb=hear)
-        await client.flush(HEARING_SECONDS)
-        return client
-
     async with AsyncExitStack() as ends:
-        clients = [
-            await listening(number, await ends.enter_async_context(connection(**arguments, allow_reconnect=False)))
-            for number, arguments in enumerate(everyone)
-        ]
+        clients = []
+        for number, arguments in enumerate(everyone):
+
+            async def hear(message: Msg, listener: int = number) -> None:
+                heard.add((listener, message.data))
+
+            client = await ends.enter_async_context(connection(**arguments, allow_reconnect=False))
+            await client.subscribe(subject, cb=hear)
+            await client.flush(HEARING_SECONDS)
+            clients.append(client)
 
         async def all_heard() -> bool:
             for number, client in enumerate(clients):

@@ -57,7 +57,6 @@ def _described(node: NatsServer) -> str:
         "reach it": _command_line(node, node.access.client),
         "administer it": node.access.system and _command_line(node, node.access.system),
         "monitoring": node.monitoring_url,
-        "domain": node.options.domain,
         "pid": str(node.pid),
         "store": str(node.store),
         "log": str(node.log),
