@@ -45,7 +45,7 @@ def set_to(owner: object, name: str, value: object) -> Spoil:
     return lambda patch: patch.setattr(owner, name, value)
 
 
-MUTANTS: dict[str, tuple[int, Spoil]] = {
+MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
     "never_renews": (7, set_to(Leases, "renew", nothing)),
     "renews_too_late": (7, set_to(leases, "RENEWALS_PER_ACK_WAIT", 1)),
     "runs_a_message_twice_that_is_redelivered_while_held": (122, set_to(arriving, "_replace_in", nothing)),
@@ -75,8 +75,33 @@ MUTANTS: dict[str, tuple[int, Spoil]] = {
     "keeps_collected_messages_when_leaving": (7, set_to(leaving, "give_back_collected", nothing)),
     "collects_ahead_during_long_runs": (9, set_to(collecting, "_collects_ahead", lambda *_: True)),
     "never_unretires": (0, set_to(Books, "is_leaving", property(lambda _: True))),
+    "keeps_what_it_held_while_it_was_frozen": (
+        298,
+        set_to(Leases, "_let_go", nothing),
+        set_to(arriving, "_replace_waiting", nothing),
+    ),
+    "dead_letters_a_batch_with_a_transient_error": (
+        9,
+        set_to(
+            running, "_may_pass", lambda books, batch, run, now, _: splitting.blame_data(books, batch, run.fault, now)
+        ),
+    ),
+    "leaves_rejected_messages_to_a_part_that_is_dropped": (
+        1,
+        set_to(Books, "remove", lambda books, batch: books.batches.pop(batch.id)),
+    ),
+    "never_asks_again": (
+        9,
+        set_to(settling, "before_asking_again", lambda *_: 1e9),
+        set_to(whole.Machine, "_ask_all", nothing),
+    ),
+    "identifies_messages_by_their_sequences_only": (
+        20,
+        set_to(Entry, "holds", lambda entry, sequence, _: contains(entry.ranges, sequence)),
+        set_to(Finished, "is_dead", lambda finished, sequence, _: _is_dead(finished, sequence, 0)),
+    ),
 }
-"""By name: a seed that notices it, where the search begins, and the way to spoil the machine."""
+"""By name: a seed that notices it, where the search begins, and what spoils the machine."""
 
 
 def mutant(seed: int) -> Callable[[Spoil], Spoil]:
@@ -127,20 +152,6 @@ def forgets_to_commit(patch: Patch) -> None:
     patch.setattr(settling, "next_stage", next_stage)
 
 
-@mutant(298)
-def keeps_what_it_held_while_it_was_frozen(patch: Patch) -> None:
-    patch.setattr(Leases, "_let_go", nothing)
-    patch.setattr(arriving, "_replace_waiting", nothing)
-
-
-@mutant(9)
-def dead_letters_a_batch_with_a_transient_error(patch: Patch) -> None:
-    def may_pass(books: Books, batch: Batch, outcome: Outcome, now: float, _chance: float) -> None:
-        splitting.blame_data(books, batch, outcome.fault, now)
-
-    patch.setattr(running, "_may_pass", may_pass)
-
-
 @mutant(343)
 def blames_a_batch_that_did_not_run_alone(patch: Patch) -> None:
     def may_run(books: Books, batch: Batch, now: float) -> bool:
@@ -166,20 +177,6 @@ def loses_the_second_half_of_a_split_batch(patch: Patch) -> None:
     patch.setattr(splitting, "decide", decide)
 
 
-@mutant(1)
-def leaves_rejected_messages_to_a_part_that_is_dropped(patch: Patch) -> None:
-    def remove(books: Books, batch: Batch) -> None:
-        del books.batches[batch.id]
-
-    patch.setattr(Books, "remove", remove)
-
-
-@mutant(9)
-def never_asks_again(patch: Patch) -> None:
-    patch.setattr(settling, "before_asking_again", lambda *_: 1e9)
-    patch.setattr(whole.Machine, "_ask_all", nothing)
-
-
 @mutant(122)
 def answers_with_the_reply_subject_of_the_former_delivery(patch: Patch) -> None:
     def replace(books: Books, batch: Batch, rows: dict[int, Row]) -> None:
@@ -188,12 +185,6 @@ def answers_with_the_reply_subject_of_the_former_delivery(patch: Patch) -> None:
                 books.let_go(rows_as_pieces([rows.pop(sequence)]))
 
     patch.setattr(arriving, "_replace_in", replace)
-
-
-@mutant(20)
-def identifies_messages_by_their_sequences_only(patch: Patch) -> None:
-    patch.setattr(Entry, "holds", lambda entry, sequence, _stored_at: contains(entry.ranges, sequence))
-    patch.setattr(Finished, "is_dead", lambda finished, sequence, _stored_at: _is_dead(finished, sequence, 0))
 
 
 @mutant(2)
@@ -222,8 +213,9 @@ def states_its_room_only_when_that_changes(patch: Patch) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("name", MUTANTS)
 def test_simulator_notices_a_wrong_machine(name: str, monkeypatch: Patch) -> None:
-    first, spoil = MUTANTS[name]
-    spoil(monkeypatch)
+    first, *spoils = MUTANTS[name]
+    for spoil in spoils:
+        spoil(monkeypatch)
     assert any(_fails(seed) for seed in range(first, first + SEEDS_MAX))
 
 
