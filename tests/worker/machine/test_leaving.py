@@ -83,17 +83,23 @@ def test_collected_messages_are_given_back_at_once_when_the_driver_ends() -> Non
     assert play.one(actions.Stop).code == 0
 
 
-def test_run_of_an_ending_driver_is_given_back_when_it_dies_or_its_time_is_nearly_over() -> None:
-    for dies in (False, True):
+def test_run_of_an_ending_driver_is_given_back_when_the_driver_dies() -> None:
+    play, _ = at_work()
+    play.handle(events.DriverEnding())
+    play.take(actions.GiveBack)
+    play.handle(events.DriverLost("It was killed."))
+    assert (play.given_back(), play.held) == ([(1, 0)], 0)
+
+
+def test_run_is_cancelled_and_given_back_when_the_grace_period_of_its_driver_or_worker_is_nearly_over() -> None:
+    for leaving, exit_codes in ((events.DriverEnding(), []), (events.Terminate(SETTINGS.grace_seconds), [0])):
         play, run = at_work()
-        play.handle(events.DriverEnding())
+        play.handle(leaving)
         play.take(actions.GiveBack)
-        if dies:
-            play.handle(events.DriverLost("It was killed."))
-        else:
-            play.wait(SETTINGS.grace_seconds - 6)
-            assert not play.take(actions.CancelRun)
-            play.wait(2)
-            assert play.one(actions.CancelRun) == actions.CancelRun(run.batch_id, run.run)
-            play.end(run, Verdict.CANCELLED)
+        play.wait(SETTINGS.grace_seconds - 6)
+        assert not play.take(actions.CancelRun)
+        play.wait(2)
+        assert play.one(actions.CancelRun) == actions.CancelRun(run.batch_id, run.run)
+        play.end(run, Verdict.CANCELLED)
         assert (play.given_back(), play.held) == ([(1, 0)], 0)
+        assert [stop.code for stop in play.take(actions.Stop)] == exit_codes

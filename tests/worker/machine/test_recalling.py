@@ -56,6 +56,7 @@ def test_if_some_messages_are_not_redelivered_the_others_run_under_a_new_id_and_
     assert play.one(actions.DeleteLedger).batch_ids == (open_entry.batch_id,)
     run = play.run()
     assert run.ranges == ((1, 1), (3, 3))
+    assert run.batch_id != open_entry.batch_id
     assert Note.REPLACED in play.notes()
 
 
@@ -71,8 +72,7 @@ def test_messages_are_handed_back_for_the_worker_that_has_the_first_message_of_t
 
 
 def test_messages_that_are_handed_back_and_return_each_time_run_in_the_end() -> None:
-    open_entry = entry((1, 3))
-    play = Play.ready(open_entry)
+    play = Play.ready(entry((1, 3)))
     for _ in range(100):
         play.redeliver(3)
         play.wait(TICK_SECONDS)
@@ -84,8 +84,7 @@ def test_messages_that_are_handed_back_and_return_each_time_run_in_the_end() -> 
 
 def test_nothing_is_handed_back_where_the_server_limits_deliveries() -> None:
     """The server gives up a message that it has delivered too often."""
-    open_entry = entry((1, 3))
-    play = Play.ready(open_entry, passes_on=False)
+    play = Play.ready(entry((1, 3)), passes_on=False)
     play.redeliver(2)
     play.wait(2 * ACK_WAIT_SECONDS)
     assert not play.take(actions.GiveBack)
@@ -118,8 +117,7 @@ def test_while_the_ledger_cannot_be_read_nothing_is_pulled_and_redelivered_messa
 
 
 def test_a_message_redelivered_twice_while_its_batch_is_recalled_is_held_once() -> None:
-    open_entry = entry((1, 3))
-    play = Play.ready(open_entry)
+    play = Play.ready(entry((1, 3)))
     first = play.redeliver(1, 2)
     play.ledger = ()
     play.redeliver(2)
@@ -129,8 +127,7 @@ def test_a_message_redelivered_twice_while_its_batch_is_recalled_is_held_once() 
 
 
 def test_a_batch_that_was_open_each_time_its_worker_died_is_suspected() -> None:
-    open_entry = entry((1, 2), losses=SUSPECTED_FROM - 1)
-    play = Play.ready(open_entry)
+    play = Play.ready(entry((1, 2), losses=SUSPECTED_FROM - 1))
     play.redeliver(1, 2)
     assert Note.SUSPECTED in play.notes()
     play.arrive(3)
@@ -155,20 +152,6 @@ def test_after_a_long_sleep_waiting_messages_are_dropped_and_the_run_continues()
     assert play.one(actions.LetGo).pieces == (Piece(2, 0, 2),)
     play.end(run, Verdict.OK)
     assert len(play.settle()) == 1
-
-
-def test_termination_gives_back_waiting_messages_and_cancels_a_run_when_the_grace_period_is_nearly_over() -> None:
-    play = Play.ready(ledger=False)
-    play.arrive(*range(1, 301))
-    first, second = play.runs()
-    play.handle(events.Terminate(25))
-    assert play.one(actions.GiveBack).pieces == (Piece(1, 200, 300),)
-    play.finish(first)
-    play.wait(20)
-    assert play.one(actions.CancelRun).batch_id == second.batch_id
-    play.end(second, Verdict.CANCELLED)
-    assert play.one(actions.GiveBack).pieces == (Piece(1, 100, 200),)
-    assert play.one(actions.Stop).code == 0
 
 
 def test_messages_find_their_former_batch_though_the_server_forgot_that_it_delivered_them() -> None:

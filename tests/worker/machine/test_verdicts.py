@@ -39,15 +39,6 @@ def test_bad_messages_are_found_by_halves_and_the_rest_is_done(subtests: pytest.
             assert not play.take(actions.Stop)
 
 
-def test_one_bad_message_alone_is_dead_lettered_with_its_fault() -> None:
-    play, run = Play.running(5, ledger=True)
-    play.end(run, Verdict.DATA)
-    (letter,) = play.one(actions.PublishLetters).letters
-    assert letter.sequence == 5
-    assert letter.fault is not None
-    assert letter.fault.type == "ValueError"
-
-
 def test_a_batch_that_is_bad_as_a_whole_stops_the_worker_without_dead_letters(subtests: pytest.Subtests) -> None:
     for count, bad in ((20, set(range(1, 12))), (100, set(range(1, 100, 4))), (64, {*range(65)})):
         with subtests.test(f"{len(bad)} of {count}"):
@@ -140,16 +131,6 @@ def test_failed_batches_open_the_circuit_which_pulls_for_a_probe_and_one_that_su
     assert len(holding.runs()) == 2
 
 
-def test_losing_spark_runs_a_batch_again_under_its_id_and_is_no_attempt() -> None:
-    play, first = Play.running(1, 2, ledger=True)
-    play.end(first, Verdict.ENGINE_LOST)
-    assert not play.runs()
-    play.one(actions.AwaitDriver)
-    play.handle(events.DriverReady("two"))
-    again = play.run()
-    assert (again.batch_id, again.run, again.attempt) == (first.batch_id, 2, 1)
-
-
 def test_an_outcome_that_arrives_after_the_driver_was_given_up_changes_nothing() -> None:
     play, first = Play.running(1, 2, ledger=True)
     play.handle(events.DriverLost("silent"), events.DriverReady("two"))
@@ -202,14 +183,17 @@ def test_a_condemned_message_is_dead_lettered_though_another_part_of_its_batch_w
     assert [letter.sequence for letter in play.one(actions.PublishLetters).letters] == [1]
 
 
-def test_messages_that_wait_for_an_absent_driver_are_given_back_to_workers_that_have_one() -> None:
+def test_a_batch_that_lost_spark_runs_again_and_messages_that_wait_too_long_for_the_driver_are_given_back() -> None:
     play = Play.ready(in_flight=1)
     play.arrive(*range(1, 151))
     lost = play.run()
     play.end(lost, Verdict.ENGINE_LOST)
+    assert not play.runs()
+    play.one(actions.AwaitDriver)
     play.wait(AWAY_SECONDS_MAX - 1)
     assert not play.take(actions.GiveBack)
     play.wait(1)
     assert play.one(actions.GiveBack).pieces == (Piece(1, 100, 150),)
     play.handle(events.DriverReady("two"))
-    assert play.run().batch_id == lost.batch_id
+    again = play.run()
+    assert (again.batch_id, again.run, again.attempt) == (lost.batch_id, 2, 1)
