@@ -18,6 +18,7 @@ from penstock_worker.exchange.records import Description, Handed, RunName
 from penstock_worker.exchange.server import DriverServer, Service
 from penstock_worker.policy.outcome import Outcome, Verdict
 from tests.testbed.programs import Program
+from tests.testbed.waiting import WITHIN_SECONDS
 from tools.environment import ROOT
 
 Process = Callable[[Handed, pa.Table], Outcome]
@@ -33,6 +34,23 @@ def hang(_handed: Handed, _rows: pa.Table) -> Outcome:
 
 def ok(_handed: Handed, _rows: pa.Table) -> Outcome:
     return Outcome(Verdict.OK, 0.0)
+
+
+class Gate:
+    """Lets runs begin, and holds them until it is opened."""
+
+    def __init__(self, outcome: Outcome | None = None) -> None:
+        self.outcome = outcome or Outcome(Verdict.OK, 0.0)
+        self.has_begun = threading.Event()
+        self._is_open = threading.Event()
+
+    def __call__(self, *_: object) -> Outcome:
+        self.has_begun.set()
+        self._is_open.wait(WITHIN_SECONDS)
+        return self.outcome
+
+    def open(self) -> None:
+        self._is_open.set()
 
 
 @dataclass

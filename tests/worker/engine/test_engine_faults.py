@@ -3,15 +3,15 @@
 import shutil
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from penstock_worker.engine.ground import look
 from penstock_worker.engine.ledger_store import LedgerStore, open_ledger
-from penstock_worker.exchange.records import Handed
 from penstock_worker.policy.identity import batch_id
 from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine import running
@@ -20,11 +20,13 @@ from penstock_worker.policy.settings import BatchSettings, ConnectionSettings
 from tests.testbed.nats.fixtures import StartNats, StartRelay
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.programs import Program
-from tests.worker.engine.working import ACK_WAIT, PATIENCE_SECONDS, SECOND, Gate, Scene, scene
+from tests.worker.engine.working import ACK_WAIT, PATIENCE_SECONDS, SECOND, Scene, scene
+from tests.worker.scripted_driver import Gate
 
 COUNT = 300
 SOME = 50
 REJECTED = Outcome(Verdict.OK, 0.0, (Rejection(1, "no"),))
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -35,13 +37,24 @@ def work(work: Scene) -> Scene:
 
 
 @asynccontextmanager
-async def in_a_run(work: Scene, gate: Gate) -> AsyncIterator[Program]:
-    """Start an engine as a process, and wait until a run has begun."""
+async def process(work: Scene) -> AsyncIterator[Program]:
+    """Start a driver, and an engine as a process."""
     with work.driver():
         engine = work.program()
         engine.start()
-        await work.eventually(gate.has_begun.is_set)
         yield engine
+
+
+@asynccontextmanager
+async def in_a_run(
+    work: Scene, worker: AbstractAsyncContextManager[T], *, messages: int = SOME, outcome: Outcome | None = None
+) -> AsyncIterator[tuple[T, Gate]]:
+    """Publish messages, start a worker, and wait until it has a run, which ends once the gate is opened."""
+    gate = work.hold_runs(outcome)
+    await work.publish_many(messages)
+    async with worker as engine:
+        await work.eventually(gate.has_begun.is_set)
+        yield engine, gate
 
 
 def batches(work: Scene) -> dict[str, tuple[int, ...]]:
@@ -62,9 +75,7 @@ async def code_of(work: Scene, engine: Program) -> int:
 async def test_batch_of_a_killed_engine_is_processed_again_under_its_id(work: Scene, workers: int) -> None:
     """The server deals redelivered messages to all workers that wait for messages, one by one."""
     await work.replace_consumer(ack_wait=ACK_WAIT)
-    gate = work.hold_runs()
-    await work.publish_many(SOME)
-    async with in_a_run(work, gate) as killed, AsyncExitStack() as engines:
+    async with in_a_run(work, process(work)) as (killed, gate), AsyncExitStack() as engines:
         killed.kill()
         before = batches(work)
         work.script.handed.clear()
@@ -85,9 +96,8 @@ async def test_engine_gives_its_messages_back_at_sigterm(work: Scene) -> None:
     """None of them waits for the end of its ack wait."""
     await work.replace_consumer(ack_wait=3600 * SECOND)
     work.change(batch=BatchSettings(max_messages=SOME, in_flight=1), grace_seconds=0.5)
-    await work.publish_many(COUNT)
-    gate = work.hold_runs(Outcome(Verdict.CANCELLED, 0.0))
-    async with in_a_run(work, gate) as engine:
+    cancelled = Outcome(Verdict.CANCELLED, 0.0)
+    async with in_a_run(work, process(work), messages=COUNT, outcome=cancelled) as (engine, gate):
         engine.send(signal.SIGTERM)
         await work.eventually(work.script.is_cancelled.is_set)
         gate.open()
@@ -99,9 +109,7 @@ async def test_engine_gives_its_messages_back_at_sigterm(work: Scene) -> None:
 
 @pytest.mark.interpreter
 async def test_run_that_finishes_within_the_grace_period_is_settled_after_sigterm(work: Scene) -> None:
-    await work.publish_many(SOME)
-    gate = work.hold_runs()
-    async with in_a_run(work, gate) as engine:
+    async with in_a_run(work, process(work)) as (engine, gate):
         engine.send(signal.SIGTERM)
         gate.open()
         assert await code_of(work, engine) == 0
@@ -110,10 +118,8 @@ async def test_run_that_finishes_within_the_grace_period_is_settled_after_sigter
 
 @pytest.mark.full
 async def test_sigterm_ends_an_engine_whose_driver_hangs(work: Scene) -> None:
-    await work.publish_many(SOME)
     work.change(grace_seconds=0.5)
-    gate = work.hold_runs()
-    async with in_a_run(work, gate) as engine:
+    async with in_a_run(work, process(work)) as (engine, gate):
         engine.send(signal.SIGTERM)
         await code_of(work, engine)
         gate.open()
@@ -153,10 +159,7 @@ async def test_abandoned_driver_is_ordered_to_end(work: Scene, monkeypatch: pyte
 async def test_batch_is_confirmed_after_its_server_restarts_in_a_run(start_nats: StartNats) -> None:
     server = start_nats()
     async with scene(server.url, "restart") as work:
-        gate = work.hold_runs()
-        await work.publish_many(SOME)
-        async with work.worker():
-            await work.eventually(gate.has_begun.is_set)
+        async with in_a_run(work, work.worker()) as (_, gate):
             server.restart()
             gate.open()
             await work.until(pending=0)
@@ -173,9 +176,7 @@ async def test_engine_reconnects_with_a_changed_password(start_nats: StartNats, 
     password.write_text("before\n")
     async with scene(server.url.replace("nats://", "nats://tests:tests@"), "rotated") as work:
         work.connect(ConnectionSettings(servers=(server.url,), user_file=str(user), password_file=str(password)))
-        gate = work.hold_runs()
-        await work.publish_many(1)
-        async with in_a_run(work, gate) as engine:
+        async with in_a_run(work, process(work), messages=1) as (engine, gate):
             password.unlink()
             server.config_file.write_text(server.config_file.read_text().replace("before", "after"))
             server.send(signal.SIGHUP)
@@ -195,10 +196,7 @@ async def test_broken_link_loses_nothing(server: NatsServer, work: Scene, start_
     relay = start_relay(server.port)
     await work.replace_consumer(ack_wait=ACK_WAIT)
     work.connect(ConnectionSettings(servers=(relay.url,)))
-    gate = work.hold_runs()
-    await work.publish_many(SOME)
-    async with work.worker():
-        await work.eventually(gate.has_begun.is_set)
+    async with in_a_run(work, work.worker()) as (_, gate):
         breaks: Callable[[], None] = relay.cut if kind == "cut" else relay.half_open
         breaks()
         gate.open()
@@ -223,10 +221,7 @@ async def test_another_stream_of_the_same_name_after_an_outage_ends_the_engine(s
     """Its sequences are those of other messages: to acknowledge what is held would lose some of them."""
     server = start_nats()
     async with scene(server.url, "replaced") as work:
-        gate = work.hold_runs()
-        await work.publish_many(SOME)
-        async with work.worker() as engine:
-            await work.eventually(gate.has_begun.is_set)
+        async with in_a_run(work, work.worker()) as (engine, gate):
             server.kill()
             shutil.rmtree(server.store)
             server.start()
@@ -323,10 +318,7 @@ async def test_recreated_consumer_gets_messages_that_were_committed_for_the_form
 
 
 async def test_message_is_kept_until_its_dead_letter_can_be_stored(work: Scene) -> None:
-    def reject(handed: Handed, _rows: object) -> Outcome:
-        return Outcome(Verdict.OK, 0.0, (Rejection(handed.ranges[0][0], "no"),))
-
-    work.script.process = reject
+    work.script.process = lambda *_: REJECTED
     await work.js.streams.create({"name": work.dead, "subjects": ["dead.elsewhere"]})
     await work.publish_many(1)
     async with work.worker():

@@ -79,12 +79,6 @@ async def open_a_batch(bucket: Bucket) -> None:
     await bucket.put(f"{STREAM}.{CONSUMER}.1-1.of-another-life", b"{}")
 
 
-def ask_everything(work: Scene) -> None:
-    """Ask for the status as the operator does, and look for services; await no replies."""
-    for subject in (subject_of(GROUP, "status"), subject_of(GROUP, "status", worker=WORKER), "$SRV.PING"):
-        work.js.connection.publish(subject, b"", reply="_INBOX.asker")
-
-
 @pytest.mark.parametrize("is_v2", [False, pytest.param(True, marks=pytest.mark.full)])
 async def test_documented_permissions_are_enough(start_nats: StartNats, tmp_path: Path, *, is_v2: bool) -> None:
     acks = ACKS_V2 if is_v2 else ACKS
@@ -118,7 +112,9 @@ async def test_each_permission_is_needed(start_nats: StartNats, tmp_path: Path, 
         engine = asyncio.create_task(run(work.settings))
 
         def has_refused() -> bool:
-            ask_everything(work)
+            """Ask for the status as the operator does, and look for services; await no replies."""
+            for subject in (subject_of(GROUP, "status"), subject_of(GROUP, "status", worker=WORKER), "$SRV.PING"):
+                work.js.connection.publish(subject, b"", reply="_INBOX.asker")
             return bool(refused(server))
 
         await work.eventually(has_refused, f"the server refuses {missing}")

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +15,7 @@ from penstock_jetstream.errors import NoRespondersError
 from penstock_worker.engine.process import run
 from penstock_worker.engine.service import subject_of
 from penstock_worker.policy.machine.actions import Stop
-from penstock_worker.policy.outcome import Outcome, Verdict
+from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.settings import (
     BatchSettings,
     ConnectionSettings,
@@ -27,30 +26,13 @@ from penstock_worker.policy.settings import (
 )
 from tests.testbed.programs import Program
 from tests.testbed.waiting import WITHIN_SECONDS, eventually_async
-from tests.worker.scripted_driver import Script, ScriptedDriver, driver_process
+from tests.worker.scripted_driver import Gate, Script, ScriptedDriver, driver_process
 
 PATIENCE_SECONDS = float(WITHIN_SECONDS)
 SECOND = 10**9
 ACK_WAIT = 4 * SECOND
 """Renewed each third of it: an engine or a server may stop for a while, and no message is redelivered."""
 CONSUMER = "etl"
-
-
-class Gate:
-    """Lets runs begin, and holds them until it is opened."""
-
-    def __init__(self, outcome: Outcome | None = None) -> None:
-        self.outcome = outcome or Outcome(Verdict.OK, 0.0)
-        self.has_begun = threading.Event()
-        self._is_open = threading.Event()
-
-    def __call__(self, *_: object) -> Outcome:
-        self.has_begun.set()
-        self._is_open.wait(PATIENCE_SECONDS)
-        return self.outcome
-
-    def open(self) -> None:
-        self._is_open.set()
 
 
 @dataclass
@@ -228,14 +210,6 @@ class Scene:
 
         what = f"{pending} messages pending, {ack_pending} unacknowledged"
         await eventually_async(as_expected, what, not_yet=(AssertionError,))
-
-    async def until_withdrawn(self) -> None:
-        """Wait until no pull request is open at the server."""
-
-        async def has_no_requests() -> bool:
-            return (await self.info()).num_waiting == 0
-
-        await eventually_async(has_no_requests, "no pull request is open")
 
 
 @asynccontextmanager

@@ -1,6 +1,5 @@
 """The engine's end of the exchange with a Flight server: batches arrive whole, and a lost driver is noticed."""
 
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,13 +9,21 @@ import pytest
 
 from penstock_worker.exchange.client import DriverClient, DriverFaultError, DriverLostError
 from penstock_worker.exchange.columns import OUTGOING
-from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
+from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
 from tests.testbed.waiting import eventually
 from tests.worker.driver.driving import handed, rows
-from tests.worker.scripted_driver import Script, ScriptedDriver, driver_process
+from tests.worker.scripted_driver import Gate, Script, ScriptedDriver, driver_process
 
 LONG_SECONDS = 60.0
-BATCH = handed("ORDERS", 2)
+BATCH = handed("ORDERS", 2, ranges=((1, 1), (7, 7)), redelivered=True)
+OUTCOME = Outcome(
+    Verdict.DATA,
+    1.5,
+    (Rejection(2, "no é"),),
+    Fault("ArithmeticException", "÷ 0", "DIVIDE_BY_ZERO", "22012", "at …", "etl.py:7"),
+    retry_after_seconds=1.5,
+    outgoing=7,
+)
 
 
 @pytest.fixture
@@ -36,12 +43,11 @@ def run(client: DriverClient, texts: tuple[str, ...] = ("", "é"), *, seconds: f
 
 @pytest.mark.interpreter
 def test_batches_outcomes_and_outgoing_messages_arrive_unchanged(client: DriverClient, script: Script) -> None:
-    outcome = Outcome(Verdict.OK, 1.5, (Rejection(2, "no é"),), outgoing=7)
-    script.process = lambda *_: outcome
+    script.process = lambda *_: OUTCOME
     facts = [{"subject": "b", "data": b"1", "headers": [("A", ["1"])], "message_id": "id"}]
     script.outgoing = pa.Table.from_pylist(facts, OUTGOING)
     batches = (("", "é"), ("x" * (5 << 20),) * 12)
-    assert [run(client, texts) for texts in batches] == [outcome] * 2
+    assert [run(client, texts) for texts in batches] == [OUTCOME] * 2
     assert script.handed == [(BATCH, rows(texts)) for texts in batches]
     assert client.outgoing(BATCH.name, timeout_seconds=LONG_SECONDS) == script.outgoing
 
@@ -71,16 +77,10 @@ def test_a_fault_of_the_driver_differs_from_its_loss(client: DriverClient, scrip
 
 
 def test_a_call_ends_when_the_run_exceeds_its_timeout(client: DriverClient, script: Script) -> None:
-    ended = threading.Event()
-
-    def hang(*_: object) -> Outcome:
-        ended.wait(LONG_SECONDS)
-        return Outcome(Verdict.OK, 0)
-
-    script.process = hang
+    script.process = gate = Gate()
     with pytest.raises(DriverLostError, match="does not answer in time"):
         run(client, seconds=0.5)
-    ended.set()
+    gate.open()
 
 
 @pytest.mark.interpreter

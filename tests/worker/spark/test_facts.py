@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pyspark.errors import AnalysisException
 
-from penstock_worker.spark.facts import LONGEST_TEXT, facts_of, first_line, is_in
+from penstock_worker.spark.facts import LONGEST_TEXT, facts_of, first_line
 
 HERE = Path(__file__).resolve().parent
 
@@ -40,8 +40,3 @@ def test_a_long_text_is_cut_and_a_sentence_has_the_first_line_with_text() -> Non
     assert len(text) < 2 * LONGEST_TEXT
     assert text.endswith(f"({10 * LONGEST_TEXT} letters)")
     assert [first_line(ValueError(text)) for text in ("\n\n one\ntwo", "")] == ["one", "ValueError"]
-
-
-def test_libraries_inside_a_project_are_not_part_of_it() -> None:
-    files = ("/job/etl.py", "/job/.venv/lib/python3.11/site-packages/library.py", "/other/etl.py")
-    assert [is_in(Path(file), [Path("/job")]) for file in files] == [True, False, False]
