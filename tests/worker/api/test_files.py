@@ -87,25 +87,22 @@ def test_attempts_that_overlap_leave_each_row_once(spark: SparkSession, tmp_path
 def test_one_of_many_attempts_that_publish_at_once_succeeds(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     """Hadoop's own local files rename in two steps, so there the attempts follow one another."""
     store: Store = HadoopFiles(spark, f"file://{tmp_path}") if kind == "hadoop" else LocalFiles()
+    base = f"file://{tmp_path}"
+    place = f"{base}/place"
     for number in range(8):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "part").write_text(str(number))
     with ThreadPoolExecutor(1 if kind == "hadoop" else 8) as pool:
-        places = [f"file://{tmp_path}/{number}" for number in range(8)]
-        moved = list(pool.map(lambda folder: store.move(folder, f"file://{tmp_path}/place"), places))
+        moved = list(pool.map(lambda number: store.move(f"{base}/{number}", place), range(8)))
     assert sorted(moved) == [False] * 7 + [True]
     assert [found.name for found in (tmp_path / "place").iterdir()] == ["part"]
-    assert store.exists(f"file://{tmp_path}/place")
-    store.remove(f"file://{tmp_path}/place")
-    store.remove(f"file://{tmp_path}/place")
-    assert not store.exists(f"file://{tmp_path}/place")
+    assert not store.move(f"{base}/gone", place), "an attempt whose files are gone because another has published"
+    assert store.exists(place)
+    store.remove(place)
+    store.remove(place)
+    assert not store.exists(place)
     with pytest.raises(PublishError, match="Nothing was written"):
-        store.move(f"file://{tmp_path}/nowhere", f"file://{tmp_path}/place")
-
-
-def test_an_attempt_succeeds_if_its_files_are_gone_because_another_has_published(tmp_path: Path) -> None:
-    (tmp_path / "place").mkdir()
-    assert not LocalFiles().move(f"file://{tmp_path}/gone", f"file://{tmp_path}/place")
+        store.move(f"{base}/gone", place)
 
 
 def test_unused_paths_and_stores_without_rename_are_refused_with_advice(spark: SparkSession, tmp_path: Path) -> None:

@@ -54,17 +54,17 @@ def test_the_same_messages_are_the_same_batch_which_is_no_number(spark: SparkSes
         run(lambda _, batch: int(batch), ["a"], spark=spark)  # type: ignore[call-overload]
 
 
-def test_messages_of_a_frame_are_rejected_with_a_reason_or_a_column_of_reasons(spark: SparkSession) -> None:
-    def process(df: DataFrame, batch: Batch) -> None:
+def test_messages_of_a_frame_with_sequences_are_rejected_with_a_reason_or_a_column_of_reasons(
+    spark: SparkSession,
+) -> None:
+    def process(df: DataFrame, batch: Batch) -> dict[int, str]:
         batch.reject([2], "by hand")
         batch.reject(df.where("seq > 2"), df["subject"])
         batch.reject(df.where("seq < 3"), "all the same")
-        assert batch.rejected == {1: "all the same", 2: "by hand", 3: "test"}
+        return dict(batch.rejected)
 
-    assert run(process, ["a", "b", "c"], spark=spark).rejected == {1: "all the same", 2: "by hand", 3: "test"}
-
-
-def test_a_frame_that_lost_its_sequences_cannot_be_rejected(spark: SparkSession) -> None:
+    result = run(process, ["a", "b", "c"], spark=spark)
+    assert result.returned == result.rejected == {1: "all the same", 2: "by hand", 3: "test"}
     with pytest.raises(ValueError, match="has no column seq, which names the messages"):
         run(lambda df, batch: batch.reject(df.select("data"), "bad"), ["a"], spark=spark)
 

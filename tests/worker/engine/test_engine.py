@@ -39,24 +39,6 @@ async def test_every_message_is_processed_once(variant: str, shared_servers: Sha
         assert await work.letters() == []
 
 
-async def test_batch_describes_its_messages_and_is_forgotten_by_the_driver_once_settled(work: Scene) -> None:
-    gate = work.hold_runs()
-    work.batch_of(2)
-    await work.publish(b"1")
-    async with work.worker():
-        await work.eventually(lambda: len(work.script.handed) == 1)
-        await work.publish(b"22", b"333")
-        await work.eventually(lambda: len(work.script.handed) == 2)
-        gate.open()
-        await work.until(pending=0)
-        await work.eventually(lambda: len(work.script.forgotten) == 2)
-    _, (handed, _) = work.script.handed
-    assert handed.name.batch_id.startswith(f"{work.stream}.etl.2-3.")
-    assert (handed.ranges, handed.count, handed.attempt, handed.redelivered) == (((2, 3),), 2, 1, False)
-    assert handed.deadline_seconds == work.settings.engine.batch.deadline_seconds
-    assert set(work.script.forgotten) == {each.name for each, _ in work.script.handed}
-
-
 async def test_messages_of_many_megabytes_are_processed(start_nats: StartNats) -> None:
     async with scene(start_nats(max_payload_bytes=8 << 20).url, "large") as work:
         work.change(batch=BatchSettings(max_messages=10, max_bytes=2 * LARGE))

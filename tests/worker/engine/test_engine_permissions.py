@@ -63,9 +63,7 @@ async def allowed(
 
 def named(subject: str) -> str:
     """Return a subject of the document with the names of the test's stream and consumer."""
-    for word, name in ((".CONSUMER.", f".{CONSUMER}."), ("-CONSUMER-", f"-{CONSUMER}-")):
-        subject = subject.replace(f"STREAM{word}", f"{STREAM}{name}")
-    subject = subject.replace("STREAM.CONSUMER", f"{STREAM}.{CONSUMER}")
+    subject = re.sub(r"STREAM([.-])CONSUMER", rf"{STREAM}\1{CONSUMER}", subject)
     return subject.replace("STREAM.INFO.STREAM", f"STREAM.INFO.{STREAM}")
 
 

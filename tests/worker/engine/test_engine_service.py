@@ -48,7 +48,7 @@ async def test_worker_is_a_discoverable_nats_service_that_explains_refused_order
     assert counts[subject_of(group, "status", worker="etl-0")] >= 1
 
 
-async def test_status_reports_batches_and_totals(work: Scene) -> None:
+async def test_driver_and_status_have_the_facts_of_batches_and_a_settled_batch_is_forgotten(work: Scene) -> None:
     """While a batch runs, the next one is collected until it is full."""
     gate = work.hold_runs(Outcome(Verdict.OK, 1.5))
     work.batch_of(SOME)
@@ -60,6 +60,12 @@ async def test_status_reports_batches_and_totals(work: Scene) -> None:
         running = await order(work, "status")
         gate.open()
         ended = await work.until_status(lambda status: status["answered"] == {"acked": 1 + SOME})
+        await work.eventually(lambda: len(work.script.forgotten) == 2)
+    assert set(work.script.forgotten) == {each.name for each, _ in work.script.handed}
+    _, (handed, _) = work.script.handed
+    assert handed.name.batch_id.startswith(f"{work.stream}.etl.2-{SOME + 1}.")
+    assert (handed.ranges, handed.count, handed.attempt, handed.redelivered) == (((2, SOME + 1),), SOME, 1, False)
+    assert handed.deadline_seconds == work.settings.engine.batch.deadline_seconds
     _, batch = sorted(running["batches"], key=lambda batch: int(batch["messages"]))
     assert (batch["ranges"], batch["messages"], batch["attempt"]) == (f"2-{SOME + 1}", SOME, 1)
     assert running["heldMessages"] == 1 + SOME

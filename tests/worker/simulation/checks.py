@@ -48,8 +48,7 @@ class Checks:
         running = sum(batch.stage is Stage.RUNNING for batch in batches)
         if running > self.options.in_flight:
             raise Violation(f"{engine.name} runs {running} batches at a time")
-        if engine.ended and engine.ended.code and not (self.code_was_wrong or self.server.has_lost):
-            raise Violation(f"{engine.name} stops: {engine.ended.sentence}")
+        self._check_stop(engine)
         books = engine.machine.books
         if engine.pulls and self._is_busy_for_long(engine) and not books.recall.is_expecting:
             raise Violation(f"{engine.name} pulls what others could have, though all its runs take long")
@@ -129,11 +128,9 @@ class Checks:
 
     def _promises_once(self, batches: set[str]) -> bool:
         """Tell whether the ledger guarantees that a message is in one batch only."""
-        reports = [report for engine in self.engines for report in engine.notes]
-        cut = {report.batch_id for report in reports if report.note is Note.SPLIT}
-        is_replaced = any(
-            report.note is Note.REPLACED for engine in self.engines if engine.was_full for report in engine.notes
-        )
+        reports = [(engine, report) for engine in self.engines for report in engine.notes]
+        cut = {report.batch_id for _, report in reports if report.note is Note.SPLIT}
+        is_replaced = any(engine.was_full and report.note is Note.REPLACED for engine, report in reports)
         is_forgotten = self.server.forgot_answers and len(self.engines) > 1
         is_excused = bool(batches & cut) or is_forgotten or is_replaced or self.server.has_lost
         return self.options.ledger and not self.options.may_have_twins and not is_excused
@@ -142,8 +139,11 @@ class Checks:
         for engine in self.engines:
             if engine.is_alive:
                 raise Violation(f"{engine.name} does not end, though everything is processed")
-            if engine.ended and engine.ended.code and not (self.code_was_wrong or self.server.has_lost):
-                raise Violation(f"{engine.name} ended with {engine.ended.code}: {engine.ended.sentence}")
+            self._check_stop(engine)
+
+    def _check_stop(self, engine: Engine) -> None:
+        if engine.ended and engine.ended.code and not (self.code_was_wrong or self.server.has_lost):
+            raise Violation(f"{engine.name} stops with {engine.ended.code}: {engine.ended.sentence}")
 
 
 def _is_with_the_driver(books: Books) -> bool:

@@ -216,20 +216,16 @@ class Engine:
         return [sequence for sequence, _ in self.messages_of(pieces)]
 
     def _final(self, pieces: Pieces, answer: str) -> list[Message]:
-        for piece in pieces:
-            for row in range(piece.start, piece.stop):
-                former = self.answered.get((piece.block, row), "settle")
-                if former != "settle" or ((piece.block, row) in self.answered and answer != "settle"):
-                    raise Violation(f"{self.name} answers row {row} of block {piece.block} by {answer} after {former}")
-                if (piece.block, row) not in self.answered:
-                    self._check_newest(piece.block, row, answer)
-                self.answered[piece.block, row] = answer
-        return self.messages_of(pieces)
-
-    def _check_newest(self, block: int, row: int, answer: str) -> None:
-        sequence, _ = self.messages[block][row]
-        if answer != "let go" and self.newest[sequence] != (block, row):
-            raise Violation(f"{self.name} answers a former delivery of message {sequence} by {answer}")
+        rows = [(piece.block, row) for piece in pieces for row in range(piece.start, piece.stop)]
+        messages = self.messages_of(pieces)
+        for row, (sequence, _) in zip(rows, messages, strict=True):
+            former = self.answered.get(row)
+            if former is None and answer != "let go" and self.newest[sequence] != row:
+                raise Violation(f"{self.name} answers a former delivery of message {sequence} by {answer}")
+            if former is not None and (former, answer) != ("settle", "settle"):
+                raise Violation(f"{self.name} answers row {row[1]} of block {row[0]} by {answer} after {former}")
+            self.answered[row] = answer
+        return messages
 
     # The driver
 

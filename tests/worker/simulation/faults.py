@@ -31,7 +31,6 @@ LONG_FROZEN_SECONDS = 25.0
 class Worker:
     """A driver, and its engine at the moment."""
 
-    name: str
     driver: Driver
     engine: Engine
 
@@ -47,8 +46,7 @@ class Faults:
     def hire(self) -> None:
         number = len(self.workers) + 1
         driver = Driver(self.world, self.options, self.server, self.checks.sink, self.mood, name=f"driver {number}")
-        name = f"worker {number}"
-        self.workers.append(Worker(name, driver, self._start(name, driver)))
+        self.workers.append(Worker(driver, self._start(f"worker {number}", driver)))
 
     def _start(self, name: str, driver: Driver) -> Engine:
         engine = Engine(self.world, self.options, self.server, driver, name=name)
@@ -62,8 +60,8 @@ class Faults:
         self.checks.look()
         for worker in self.workers:
             if not worker.engine.is_alive:
-                self.world.say(worker.name, "starts again")
-                worker.engine = self._start(worker.name, worker.driver)
+                self.world.say(worker.engine.name, "starts again")
+                worker.engine = self._start(worker.engine.name, worker.driver)
         self.world.after(LOOK_SECONDS, self.look)
 
     def happen(self, name: str) -> None:
@@ -123,14 +121,15 @@ class Faults:
     # The network and the server
 
     def _cut(self) -> None:
-        engine = self._worker().engine
+        self._cut_off(self._worker().engine)
+
+    def _cut_off(self, engine: Engine) -> None:
         engine.cut()
         self.world.after(self._duration(), engine.mend)
 
     def _restart_server(self) -> None:
         for worker in self.workers:
-            worker.engine.cut()
-            self.world.after(self._duration(), worker.engine.mend)
+            self._cut_off(worker.engine)
         self.server.forget()
 
     def _lose_newest(self) -> None:

@@ -32,8 +32,6 @@ FAULTS = (
 )
 LEAVINGS = ("retire", "end_driver")
 """Chosen last, so that seeds without them are the same runs as before these existed."""
-TWINS = ("replace_frozen",)
-"""After these, two engines may hold the same messages, each as if it were the only one."""
 LAPSES = ("freeze", "cut", "restart_server", "lose_newest")
 """With these, one of several workers may lose its leases and continue."""
 
@@ -66,9 +64,9 @@ class Options:
 
     @property
     def may_have_twins(self) -> bool:
-        return any(fault in TWINS for fault in self.faults) or (
-            self.workers > 1 and any(fault in LAPSES for fault in self.faults)
-        )
+        """Tell whether two engines may hold the same messages, each as if it were the only one."""
+        may_lose_leases = self.workers > 1 and any(fault in LAPSES for fault in self.faults)
+        return may_lose_leases or "replace_frozen" in self.faults
 
     def describe(self) -> str:
         return "\n".join(f"    {field.name:<18}{getattr(self, field.name)}" for field in fields(self))

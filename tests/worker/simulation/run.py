@@ -23,7 +23,11 @@ def _live(world: World, options: Options) -> None:
     server, sink = Server(world, options), Sink()
     checks = Checks(server, sink, options)
     faults = Faults(world, options, server, checks)
-    _plan(world, options, server, faults)
+    for first in range(0, options.messages, options.burst):
+        count = min(options.burst, options.messages - first)
+        world.at(world.random.random() * FAULT_SECONDS * 0.8, server.publish, count)
+    for name in options.faults:
+        world.at(world.random.random() * FAULT_SECONDS * 0.8, faults.happen, name)
     for _ in range(options.workers):
         faults.hire()
     world.after(LOOK_SECONDS, faults.look)
@@ -36,13 +40,3 @@ def _live(world: World, options: Options) -> None:
     faults.workers.clear()
     world.run(world.now + DRAIN_SECONDS, unless=lambda: not any(engine.is_alive for engine in checks.engines))
     checks.drained()
-
-
-def _plan(world: World, options: Options, server: Server, faults: Faults) -> None:
-    """Schedule bursts of messages, and faults."""
-    chance = world.random
-    for first in range(0, options.messages, options.burst):
-        count = min(options.burst, options.messages - first)
-        world.at(chance.random() * FAULT_SECONDS * 0.8, server.publish, count)
-    for name in options.faults:
-        world.at(chance.random() * FAULT_SECONDS * 0.8, faults.happen, name)

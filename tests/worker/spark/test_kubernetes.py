@@ -33,14 +33,13 @@ EXECUTOR = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def in_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in POD.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)  # which the tests' own Spark has, once it was started
 
 
-@pytest.mark.usefixtures("in_a_pod")
 def test_executors_find_the_driver_at_its_pods_address_and_user_settings_win(tmp_path: Path) -> None:
     settings = defaults.classic(URL, tmp_path, {})
     expected = {
@@ -59,7 +58,6 @@ def test_executors_find_the_driver_at_its_pods_address_and_user_settings_win(tmp
     assert (conf | {"spark.sql.shuffle.partitions": "10"}).items() <= defaults.classic(URL, tmp_path, conf).items()
 
 
-@pytest.mark.usefixtures("in_a_pod")
 def test_a_standalone_cluster_finds_the_driver_at_its_pods_address_and_a_local_one_hides_it(tmp_path: Path) -> None:
     """Spark would use the pod's name, which cannot be looked up outside the pod."""
     settings = defaults.classic("spark://spark:7077", tmp_path, {})
@@ -68,7 +66,6 @@ def test_a_standalone_cluster_finds_the_driver_at_its_pods_address_and_a_local_o
     assert defaults.classic("local[*]", tmp_path, {})["spark.driver.host"] == "127.0.0.1"
 
 
-@pytest.mark.usefixtures("in_a_pod")
 def test_settings_that_cannot_work_in_a_pod_are_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for (setting, value), report in {
         ("spark.kubernetes.namespace", "other"): "executors go with the worker's pod only where it is, shop. Leave it",
@@ -112,7 +109,6 @@ def test_executor_pods_are_restricted_labelled_and_owned_and_have_the_users_vari
     assert container["env"] == env
 
 
-@pytest.mark.usefixtures("in_a_pod")
 def test_spark_sets_the_owner_where_there_is_more_to_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
