@@ -68,24 +68,6 @@ def test_record_of_a_dead_process_is_ignored_while_its_children_end(tmp_path: Pa
         assert state.read() is None
 
 
-def test_record_of_another_version_is_refused(tmp_path: Path) -> None:
-    state = StateFolder(tmp_path)
-    with state.taken():
-        (tmp_path / "home.json").write_text('{"pid": "mine"}')
-        with pytest.raises(StateError, match="another version"):
-            state.read()
-
-
-def test_suspended_group_stays_so_until_it_is_resumed(tmp_path: Path) -> None:
-    group = StateFolder(tmp_path).group("shop", "etl")
-    assert not group.is_suspended
-    group.suspend()
-    assert StateFolder(tmp_path).group("shop", "etl").is_suspended
-    group.resume()
-    group.resume()
-    assert not group.is_suspended
-
-
 def test_socket_path_is_short_enough_to_bind(tmp_path: Path) -> None:
     short, long = Path("/s/w"), tmp_path / ("long" * 40)
     assert StateFolder(Path("/s")).socket(short) == short / "driver.sock"
