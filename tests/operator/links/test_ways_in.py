@@ -88,6 +88,8 @@ PAIR = {"auth": {"userPasswordSecretRef": {"name": "user"}}}
 AUTHORITY = {"tls": {"caSecretRef": {"name": "ca", "key": "ca.crt"}}}
 CERTIFICATE = {"tls": {"clientCertificateSecretRef": {"name": "pair"}}}
 
+WRONG_PORT = {"servers": ["nats://nats:port"]}
+
 UNUSABLE: list[tuple[dict[str, Any], Secrets, Reason, str]] = [
     (CREDENTIALS, {}, Reason.SECRET_NOT_FOUND, "Secret team/user does not exist. Create it, with key user.creds."),
     (CREDENTIALS, {"user": None}, Reason.SECRET_NOT_FOUND, "Secret team/user does not exist."),
@@ -106,10 +108,11 @@ UNUSABLE: list[tuple[dict[str, Any], Secrets, Reason, str]] = [
         Reason.SECRET_INVALID,
         "tls.crt and tls.key of Secret team/pair are no certificate with its private key",
     ),
+    (WRONG_PORT, {}, Reason.INVALID, "is not the address of a server"),
 ]
 
 
-def test_unusable_secret_is_named_with_its_key_and_never_shown(subtests: pytest.Subtests) -> None:
+def test_unusable_secret_or_address_is_named_and_no_secret_is_shown(subtests: pytest.Subtests) -> None:
     for fields, secrets, reason, sentence in UNUSABLE:
         with subtests.test(sentence):
             spec = spec_of("nats://nats:4222", **fields)
@@ -134,9 +137,3 @@ def test_material_of_a_link_shows_no_secret() -> None:
     made_from = material("team", spec_of("nats://n:4222", **PAIR), {"user": {"username": b"me", "password": b"hush"}})
     assert "hush" not in repr(made_from)
     assert made_from.user == "me"
-
-
-def test_malformed_address_is_refused_and_not_retried() -> None:
-    with pytest.raises(MaterialError, match="is not the address of a server") as problem:
-        material("team", spec_of("nats://nats:port"), {})
-    assert problem.value.reason is Reason.INVALID

@@ -14,6 +14,7 @@ from penstock_operator.local.home import LocalHome
 from penstock_operator.local.manifests import ManifestError, Manifests, read_manifests
 from penstock_operator.plan.declared import Identity
 from penstock_operator.resources import QueueGroupSpec
+from tests.operator.scene import manifest
 
 GROUP = Identity("QueueGroup", "default", "etl")
 HANDLER = {"entrypoint": "etl:process", "configMapRef": {"name": "code"}}
@@ -22,12 +23,7 @@ ONE_AND_TWO = {"a.py": "1\n", "b.py": "2\n"}
 
 def declared(folder: Path, *others: dict[str, Any], **spec: Any) -> tuple[QueueGroupSpec, Manifests]:  # noqa: ANN401
     """Declare a group and what else there is, in a file of that folder."""
-    group = {
-        "apiVersion": "penstock.dev/v1alpha1",
-        "kind": "QueueGroup",
-        "metadata": {"name": "etl"},
-        "spec": {"consumerRef": {"name": "etl"}, "handler": HANDLER, **spec},
-    }
+    group = manifest("QueueGroup", "etl", {"consumerRef": {"name": "etl"}, "handler": HANDLER, **spec})
     (folder / "all.yaml").write_text(yaml.safe_dump_all([group, *others]))
     manifests = read_manifests([str(folder)], "default", datetime.now(UTC))
     found = manifests.declared[GROUP].spec

@@ -92,7 +92,8 @@ def changed(management: Mapping[str, str] | None = None, **about: Any) -> Declar
 ORDERS, DIFFERS, MEMORY = has(stream()), has(stream(), max_msgs=5), has(stream(), storage="memory")
 SYNCED, REPORTING = stream(synced=1), stream(REPORT, synced=1)
 CHANGED, ALLOWED = changed(), changed(RECREATE, annotations=GENERATION_2)
-OWNED = stream(DELETE)
+OWNED, TRIPLED, COUNTER = stream(DELETE), stream(spec={"replicas": 3}), stream(spec={"allowMessageCounter": True})
+ALONE = Facts(clustered=False)
 STANDING = {
     "missing: created": Case(stream(), GONE, Create, Reason.CREATED),
     "missing, to be deleted with its object: a finalizer comes first": Case(
@@ -152,9 +153,9 @@ STANDING = {
     ),
     "an invalid spec": unready(INVALID, GONE, Reason.INVALID, told=False),
     "a contradictory spec": unready(stream(spec={"subjects": ["a.>", "a.b"]}), GONE, Reason.INVALID, told=False),
-    "the server cannot do it": unready(
-        stream(spec={"replicas": 3}), Surroundings(facts=Facts(clustered=False)), Reason.REFUSED
-    ),
+    "the server cannot do it": unready(TRIPLED, Surroundings(facts=ALONE), Reason.REFUSED),
+    "the server cannot do it, and has it": Case(TRIPLED, replace(has(TRIPLED), facts=ALONE), None, Reason.ADOPTED),
+    "the server lacks an API level": unready(COUNTER, Surroundings(facts=Facts(api_level=0)), Reason.LEVEL_TOO_LOW),
     "a consumer that servers make for themselves": unready(
         consumer(spec={"name": "JS_MIRROR_x"}), GONE, Reason.MADE_BY_SERVER, told=False
     ),
@@ -241,13 +242,9 @@ def test_messages_use_the_words_of_the_manifest_and_name_the_way_out() -> None:
     assert "maxAge: 1m is to be not set." in ready(decided)
     assert f'{RECREATE_ANNOTATION}: "2"' in ready(plan(changed(RECREATE), MEMORY))
     assert "immutableChange" in ready(plan(CHANGED, MEMORY))
-
-
-def test_api_level_that_the_servers_lack_is_named() -> None:
-    counter = stream(spec={"allowMessageCounter": True})
-    decided = plan(counter, Surroundings(facts=Facts(api_level=0)))
-    assert condition(decided, ConditionType.READY).reason is Reason.LEVEL_TOO_LOW
-    assert "needs JetStream API level 2 (nats-server 2.12)" in ready(decided)
+    assert "needs JetStream API level 2 (nats-server 2.12)" in ready(
+        plan(COUNTER, Surroundings(facts=Facts(api_level=0)))
+    )
 
 
 def test_pause_is_part_of_a_creation_and_a_second_step_after_an_update() -> None:
@@ -262,11 +259,6 @@ def test_pause_is_part_of_a_creation_and_a_second_step_after_an_update() -> None
     assert condition(decided, ConditionType.SYNCED).status == "False"
     over = has(consumer(), facts={"paused": False}, pause_until="2020-01-31T12:00:00Z")
     assert plan(consumer(synced=1), over).action is None
-
-
-def test_object_as_declared_is_not_checked_against_the_servers_abilities() -> None:
-    tripled = stream(spec={"replicas": 3})
-    assert plan(tripled, Surroundings(observed=present(tripled), facts=Facts(clustered=False))).action is None
 
 
 def test_update_sends_the_whole_configuration_and_reports_what_a_lower_limit_loses() -> None:
@@ -290,15 +282,6 @@ def test_retention_change_that_would_empty_a_stream_without_consumers_needs_the_
         assert isinstance(plan(by_interest, has(stream(), facts=facts, retention="limits")).action, Update)
 
 
-def test_failed_action_is_retried_after_a_backoff() -> None:
-    decided = plan(stream(), GONE)
-    after = plan_after(decided, Failure(Reason.REFUSED, "Its subjects overlap with those of stream X.", passing=False))
-    assert after.action is None
-    assert after.next is Next.AFTER_BACKOFF
-    assert condition(after, ConditionType.READY).reason is Reason.REFUSED
-    assert condition(after, ConditionType.SYNCED).status == "False"
-
-
 def test_delays_between_attempts_double_up_to_five_minutes() -> None:
     assert [delay_seconds(failures, 0) for failures in range(1, 12)] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
 
@@ -309,12 +292,16 @@ def test_jitter_spreads_delays_within_their_limits(failures: int, chance: float)
     assert delay_seconds(failures, 1) == delay_seconds(failures, 0) / 2
 
 
-def test_failure_says_whether_the_object_is_in_sync_and_the_server_reachable() -> None:
+def test_failed_action_is_retried_and_the_status_says_whether_the_server_is_reachable_and_in_sync() -> None:
     lost = plan_after(plan(stream(), GONE), Failure(Reason.UNREACHABLE, "No answer.", passing=True))
     assert condition(lost, ConditionType.SYNCED).status == "Unknown"
     assert condition(lost, ConditionType.REACHABLE).status == "False"
-    refused = plan_after(plan(stream(), GONE), Failure(Reason.REFUSED, "There is no room.", passing=True))
-    assert condition(refused, ConditionType.REACHABLE).status == "True"
+    for passing in (True, False):
+        refused = plan_after(plan(stream(), GONE), Failure(Reason.REFUSED, "There is no room.", passing=passing))
+        assert (refused.action, refused.next) == (None, Next.AFTER_BACKOFF)
+        assert condition(refused, ConditionType.READY).reason is Reason.REFUSED
+        assert condition(refused, ConditionType.SYNCED).status == "False"
+        assert condition(refused, ConditionType.REACHABLE).status == "True"
     assert condition(plan(consumer(), NO_STREAM), ConditionType.REACHABLE).status == "True"
     drifted = plan_after(plan(SYNCED, DIFFERS), Failure(Reason.REFUSED, "No.", passing=False))
     assert condition(drifted, ConditionType.DRIFTED).status == "True"

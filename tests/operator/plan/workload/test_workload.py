@@ -207,8 +207,6 @@ REFUSED: tuple[tuple[Workload | Waiting, Reason, str], ...] = (
     (asked(group(spark={"conf": MUCH_CONF})), Reason.INVALID, "KiB"),
 )
 TOO_MUCH: tuple[tuple[Json, str], ...] = (
-    ({"hostNetwork": True}, "hostNetwork must not be true"),
-    ({"containers": [{"name": "driver", "securityContext": {"privileged": True}}]}, "containers[driver]"),
     ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, "volumes[v] must not be of the type hostPath"),
     ({"containers": [{"name": "driver", "$patch": "delete"}]}, "must keep driver"),
     ({"initContainers": [{"name": "engine", "volumeMounts": [{"$patch": "replace"}]}]}, "must keep what"),
