@@ -200,6 +200,7 @@ CONSUMERS_IN_THE_SERVERS_SPELLING: Mapping[str, Json] = {
     "pinned": {"ack_policy": "explicit", "priority_policy": "pinned_client", "priority_groups": ["workers"]},
     "backoff": {"ack_policy": "explicit", "backoff": [SECOND, 2 * SECOND], "ack_wait": 7 * SECOND},
     "copying": {"ack_policy": "flow_control", "deliver_subject": "deliver.to"},
+    "one-filter": {"ack_policy": "none", "filter_subject": "x.a"},
     "several-filters": {"ack_policy": "explicit", "filter_subjects": ["x.a", "x.b"]},
     "sampling": {"ack_policy": "explicit", "sample_freq": "25"},
     "boundless": {"ack_policy": "explicit", "max_ack_pending": -1, "max_deliver": -1},
@@ -237,12 +238,3 @@ async def test_consumer_made_by_others_is_imported_and_plans_as_no_change(
 
 def errors(table: Table, config: Json, facts: Facts) -> list[Problem]:
     return [problem for problem in validate(table, config, facts) if problem.severity is Severity.ERROR]
-
-
-async def test_single_filter_in_the_servers_spelling_is_imported(jetstream: JetStream, fresh_name: str) -> None:
-    await jetstream.streams.create({"name": fresh_name})
-    theirs = {"durable_name": "c", "ack_policy": "none", "filter_subject": "a.b"}
-    actual = (await jetstream.consumers.create(fresh_name, theirs)).config
-    imported = consumer_spec(actual)
-    assert imported == {"name": "c", "ackPolicy": "None", "filterSubjects": ["a.b"]}
-    assert plan_update(CONSUMER, consumer_of(imported), actual) == Unchanged()
