@@ -29,26 +29,20 @@ def manifest(namespace: Namespace, image: str = "example/etl", **pod: object) ->
     }
 
 
-async def test_applying_a_deployment_keeps_its_number_of_replicas(children: Children, namespace: Namespace) -> None:
-    made = await children.apply(manifest(namespace), replicas=0)
+async def test_applying_keeps_replicas_and_fields_of_others_and_removes_former_fields(
+    children: Children, namespace: Namespace
+) -> None:
+    made = await children.apply(manifest(namespace, nodeSelector={"disk": "fast"}), replicas=0)
     assert not is_scaled_apart(made)
     made = await children.scale(made, 0)
     assert is_scaled_apart(made)
     made = await children.apply(manifest(namespace, image="example/other"))
     [container] = made["spec"]["template"]["spec"]["containers"]
     assert (made["spec"]["replicas"], container["image"]) == (0, "example/other")
-    made = await children.scale(made, 3)
-    made = await children.apply(manifest(namespace))
-    assert made["spec"]["replicas"] == 3
-
-
-async def test_applying_removes_former_fields_and_keeps_those_of_others(
-    children: Children, namespace: Namespace
-) -> None:
-    made = await children.apply(manifest(namespace, nodeSelector={"disk": "fast"}), replicas=0)
-    await children.scale(made, 0)
+    await children.scale(made, 3)
     namespace.client.annotate("deployment/etl", {"note": "mine"})
     made = await children.apply(manifest(namespace))
+    assert made["spec"]["replicas"] == 3
     assert "nodeSelector" not in made["spec"]["template"]["spec"]
     assert made["metadata"]["annotations"]["note"] == "mine"
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from kubernetes.aio.client import ApiClient
 
-from penstock_operator.constants import API_VERSION
 from penstock_operator.plan.decision import Note
 from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.reasons import Reason
@@ -16,6 +15,7 @@ from penstock_operator.storage.access import find_access
 from penstock_operator.storage.errors import HomeError, NoAnswerError, ObjectChangedError, RefusedError
 from penstock_operator.storage.kubernetes_home import KubernetesHome
 from penstock_operator.storage.pages import list_objects, list_uids
+from tests.operator.scene import manifest
 from tests.testbed.kubernetes import kubeconfig
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.client import Client
@@ -42,9 +42,7 @@ def nats(cluster: Client) -> Declared:
 
 
 def create(cluster: Client) -> Declared:
-    spec = {"servers": ["nats://nats.nats"]}
-    manifest = {"apiVersion": API_VERSION, "kind": "Connection", "metadata": {"name": "nats"}, "spec": spec}
-    return Declared.read(cluster.create(manifest))
+    return Declared.read(cluster.create(manifest("Connection", "nats", {"servers": ["nats://nats.nats"]})))
 
 
 def counts(cluster: Client) -> dict[tuple[str, str], int]:
@@ -129,22 +127,16 @@ async def test_kinds_without_objects_list_as_nothing(client: ApiClient, penstock
         assert [each async for each in list_objects(client, kind, [penstock_namespace.name])] == []
 
 
-async def test_a_forbidden_request_is_named(
-    penstock_namespace: Namespace, nats: Declared, monkeypatch: pytest.MonkeyPatch
+async def test_a_forbidden_request_and_an_unreachable_api_server_are_named(
+    penstock_namespace: Namespace, nats: Declared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(penstock_namespace.kubeconfig_for_service_account("default")))
-    async with ApiClient(await find_access()) as client:
-        with pytest.raises(
-            HomeError, match=r"The API server does not allow PATCH .*/connections/nats/status, as no role"
-        ):
-            await KubernetesHome(client).write_status(nats, {})
-
-
-async def test_an_unreachable_api_server_is_reported(
-    nats: Declared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = kubeconfig.write(tmp_path / "kubeconfig", {"server": "https://127.0.0.1:1"}, {})
-    monkeypatch.setenv("KUBECONFIG", str(file))
-    async with ApiClient(await find_access()) as client:
-        with pytest.raises(NoAnswerError, match="The API server cannot be reached"):
-            await KubernetesHome(client).write_status(nats, {})
+    forbidden = penstock_namespace.kubeconfig_for_service_account("default")
+    unreachable = kubeconfig.write(tmp_path / "kubeconfig", {"server": "https://127.0.0.1:1"}, {})
+    for file, error, sentence in (
+        (forbidden, HomeError, r"The API server does not allow PATCH .*/connections/nats/status, as no role"),
+        (unreachable, NoAnswerError, "The API server cannot be reached"),
+    ):
+        monkeypatch.setenv("KUBECONFIG", str(file))
+        async with ApiClient(await find_access()) as client:
+            with pytest.raises(error, match=sentence):
+                await KubernetesHome(client).write_status(nats, {})
