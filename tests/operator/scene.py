@@ -157,9 +157,6 @@ class Scene:
         held = self.stream(stream) or {}
         return next((one for one in held.get("consumer_detail", []) if one["name"] == name), None)
 
-    def has_consumer(self, name: str, stream: str) -> bool:
-        return self.consumer(name, stream) is not None
-
     def config(self, stream: str = "orders") -> Object:
         held = self.stream(stream)
         assert held, f"there is no stream {stream}"
@@ -185,7 +182,7 @@ class Scene:
         total: int = self.server.monitored("jsz")["api"]["total"]
         return total
 
-    def wait(self, condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
+    def wait(self, condition: Callable[[], object], what: str, seconds: float = SECONDS) -> None:
         eventually(condition, what, seconds)
 
 

@@ -98,9 +98,14 @@ def test_objects_that_are_being_created_cause_no_warning(scene: GroupScene) -> N
     assert warned == []
 
 
-def test_group_waits_for_its_consumer_to_be_on_the_server(scene: GroupScene) -> None:
+def test_group_waits_for_its_consumer_to_be_on_the_server_and_can_be_deleted_before(scene: GroupScene) -> None:
+    for called in ("deleted", GROUP):
+        scene.declare_group(called, consumerRef={"name": "late"})
+        said = scene.wait_condition(f"queuegroup/{called}", "Ready", "False", "ConsumerNotFound")
+        assert "There is no Consumer" in said["message"]
+        scene.wait_event(f"queuegroup/{called}", "ConsumerNotFound")
+    scene.delete("queuegroup/deleted")
     scene.declare_consumer("late", stream="later")
-    scene.apply("QueueGroup", GROUP, {"consumerRef": {"name": "late"}, "handler": {"entrypoint": "a:b", "image": "x"}})
     said = scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "StreamNotFound")
     assert "later" in said["message"]
     scene.declare_stream("later")

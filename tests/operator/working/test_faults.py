@@ -32,7 +32,7 @@ def test_stream_in_memory_is_created_again_after_a_restart_or_a_deletion(scene: 
     scene.ask("STREAM.DELETE.bills")
     for stream, consumer in (("orders", "etl"), ("bills", "bills")):
         scene.wait_event(f"stream/{stream}", "Recreated")
-        scene.wait(partial(scene.has_consumer, consumer, stream), f"{consumer} is there again")
+        scene.wait(partial(scene.consumer, consumer, stream), f"{consumer} is there again")
         scene.wait_ready(f"stream/{stream}", f"consumer/{consumer}")
 
 
@@ -75,17 +75,6 @@ def test_restarted_operator_continues_and_changes_nothing_in_sync(scene: Scene, 
     assert scene.stream("orders") is None
     assert scene.config("bills") == bills
     assert scene.shown("stream/bills") == shown
-
-
-@pytest.mark.full
-def test_namespace_is_emptied_while_the_server_is_away_if_nothing_is_to_be_deleted_there(scene: Scene) -> None:
-    scene.declare_stream()
-    scene.declare_consumer()
-    scene.wait_ready("stream/orders", "consumer/etl")
-    scene.server.kill()
-    scene.delete("connection/nats")
-    scene.delete("stream/orders")
-    scene.delete("consumer/etl")
 
 
 @pytest.mark.full

@@ -42,15 +42,6 @@ def test_consumer_waits_for_its_stream_unless_it_names_a_connection(scene: Scene
     assert scene.consumer("bills", stream="bills")
 
 
-def test_queue_group_waits_for_its_consumer_and_can_be_deleted_before(scene: Scene) -> None:
-    scene.apply("QueueGroup", "etl", GROUP)
-    said = scene.wait_condition("queuegroup/etl", "Ready", "False", "ConsumerNotFound")
-    assert "There is no Consumer" in said["message"]
-    scene.wait_event("queuegroup/etl", "ConsumerNotFound")
-    scene.delete("queuegroup/etl")
-    assert not scene.exists("queuegroup/etl")
-
-
 def test_consumer_warns_if_it_allows_too_few_messages_in_flight_for_the_workers(scene: Scene) -> None:
     scene.declare_stream()
     scene.declare_consumer(maxAckPending=10)
