@@ -12,19 +12,14 @@ from penstock_operator.local.embedded_nats import EmbeddedNatsError, embedded_na
 
 
 @pytest.mark.interpreter
-async def test_stored_messages_are_there_in_the_next_run(tmp_path: Path) -> None:
+async def test_server_ends_with_its_block_and_stored_messages_are_there_in_the_next_run(tmp_path: Path) -> None:
     async with embedded_nats(tmp_path) as server, await nats.connect(server.url) as connection:
         jetstream = connection.jetstream()
         await jetstream.add_stream(name="KEPT", subjects=["kept"])
         await jetstream.publish("kept", b"once")
+    assert not psutil.pid_exists(server.pid)
     async with embedded_nats(tmp_path) as server, await nats.connect(server.url) as connection:
         assert (await connection.jetstream().get_last_msg("KEPT", "kept")).data == b"once"
-
-
-async def test_server_ends_with_its_block(tmp_path: Path) -> None:
-    async with embedded_nats(tmp_path) as server:
-        assert psutil.pid_exists(server.pid)
-    assert not psutil.pid_exists(server.pid)
 
 
 async def test_port_in_use_is_reported_with_the_fix(tmp_path: Path) -> None:

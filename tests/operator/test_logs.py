@@ -35,7 +35,7 @@ def failure(message: str) -> logging.LogRecord:
     return made
 
 
-def test_line_has_time_level_logger_message_resource_and_reason() -> None:
+def test_one_line_has_time_level_logger_message_resource_and_reason() -> None:
     resource = {"kind": "Stream", "namespace": "a", "name": "orders"}
     line = json.loads(JsonFormatter().format(record("Made %s.", "it", resource=resource, reason="Created")))
     assert line.pop("time").endswith("+00:00")
@@ -46,9 +46,6 @@ def test_line_has_time_level_logger_message_resource_and_reason() -> None:
         "resource": resource,
         "reason": "Created",
     }
-
-
-def test_message_of_many_lines_is_one_line_of_the_log() -> None:
     assert "\n" not in JsonFormatter().format(failure("one\ntwo"))
 
 

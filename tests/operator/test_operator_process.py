@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from penstock_operator.constants import GROUP
 from tests.operator.accounts import OUR_KINDS, WORKER_KINDS, create_account, grant
+from tests.operator.cli.commands import penstock_as
 from tests.operator.conftest import install_crds
 from tests.operator.running import RunningOperator, running_operator
 from tests.operator.scene import manifest
@@ -200,11 +201,9 @@ def test_logs_can_be_text_and_a_port_in_use_is_reported_with_a_hint(penstock_nam
 
 
 def test_missing_kubeconfig_is_reported_with_a_hint(tmp_path: Path) -> None:
-    operator = RunningOperator(tmp_path / "missing")
-    operator.program.start()
-    assert operator.program.wait_ended(END_SECONDS) == 1
-    assert "Error: No way to a Kubernetes cluster was found:" in operator.program.log_tail()
-    assert "hint: set KUBECONFIG" in operator.program.log_tail()
+    outcome = penstock_as(tmp_path / "missing", "operator")
+    assert (outcome.returncode, "Error: No way to a Kubernetes cluster was found:" in outcome.stderr) == (1, True)
+    assert "hint: set KUBECONFIG" in outcome.stderr
 
 
 def has_logged(operator: RunningOperator, words: str) -> bool:

@@ -4,8 +4,6 @@ Each test has the operator, as the chart's service account, do all that takes re
 those with its roles.
 """
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from penstock_operator.cli.cluster_checkup import RIGHTS
 from penstock_operator.resources import KINDS
 from tests.operator.chart.rendering import container, of_kind, only, render
 from tests.operator.conftest import install_crds
-from tests.operator.running import RunningOperator, running_operator
+from tests.operator.running import running_operator
 from tests.operator.scene import Scene
 from tests.operator.workforce.grouping import GroupScene
 from tests.testbed.kubernetes.access import Namespace
@@ -47,7 +45,8 @@ def plane(own_control_plane: ControlPlane) -> ControlPlane:
 def test_operator_has_exactly_the_rights_it_uses(plane: ControlPlane, start_nats: StartNats, values: list[str]) -> None:
     objects = render(*values, "--set=crds.install=false", namespace=RELEASE)
     account = install_rights(plane, objects)
-    with running_by(objects, account) as operator:
+    others = [argument for argument in container(objects)["args"] if not argument.startswith("--probes=")]
+    with running_operator(account, *others) as operator:
         operator.wait_ready()
         use_everything(Namespace(plane, "messages"), start_nats(access=user_and_password()))
         assert not [line for line in operator.logged() if line["level"] == "error"]
@@ -103,14 +102,6 @@ def install_rights(plane: ControlPlane, objects: list[Object]) -> Path:
     kinds = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
     plane.client.apply(*(found for found in objects if found["kind"] in kinds))
     return plane.kubeconfig_for_service_account(RELEASE, only(objects, "ServiceAccount")["metadata"]["name"])
-
-
-@contextlib.contextmanager
-def running_by(objects: list[Object], account: Path) -> Iterator[RunningOperator]:
-    """Run the operator as the chart's Deployment would, but for the address of its probes."""
-    others = [argument for argument in container(objects)["args"] if not argument.startswith("--probes=")]
-    with running_operator(account, *others) as operator:
-        yield operator
 
 
 def used(plane: ControlPlane) -> set[Right]:

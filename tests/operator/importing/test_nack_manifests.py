@@ -77,12 +77,8 @@ async def test_nack_makes_what_our_translation_declares(nack: Nack, nats_server:
         for spec in consumers:
             stream = streams[spec["streamRef"]["name"]]["name"]
             different[f"{stream}/{spec['name']}"] = await consumer_differences(js, stream, spec)
-    assert {name: found for name, found in different.items() if found} == ignored_by(nack.told)
-
-
-def ignored_by(told: CommandLine) -> dict[str, list[str]]:
-    """Return the fields that NACK accepts and ignores: in its older mode, the limits of a stream's consumers."""
-    return {} if told.control_loop else {"EVERYTHING": ["consumer_limits"]}
+    accepted_and_ignored = {} if nack.told.control_loop else {"EVERYTHING": ["consumer_limits"]}
+    assert {name: found for name, found in different.items() if found} == accepted_and_ignored
 
 
 async def stream_differences(js: JetStream, spec: dict[str, Any]) -> list[str]:

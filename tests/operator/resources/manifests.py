@@ -10,9 +10,9 @@ from typing import Any
 
 from hypothesis import strategies as some
 
-from penstock_operator.constants import API_VERSION
 from penstock_operator.resources import Kind, definition
 from penstock_operator.resources.names import compile_re2
+from tests.operator.resources.judging import manifest
 
 Schema = dict[str, Any]
 JSON = Any
@@ -60,11 +60,7 @@ def manifests(kind: Kind, hints: Mapping[str, Values], base: Values = NOTHING) -
     [version] = definition(kind)["spec"]["versions"]
     made = _Making(hints).values(version["schema"]["openAPIV3Schema"]["properties"]["spec"], "spec")
     specs = some.builds(lambda spec, fixed: {**spec, **fixed}, made, some.one_of(base, base, base, NOTHING))
-    return some.builds(_manifest, some.just(kind), NAMES, some.one_of(specs, specs.flatmap(_changed)))
-
-
-def _manifest(kind: Kind, name: str, spec: JSON) -> JSON:
-    return {"apiVersion": API_VERSION, "kind": kind.name, "metadata": {"name": name}, "spec": spec}
+    return some.builds(manifest, some.just(kind), some.one_of(specs, specs.flatmap(_changed)), NAMES)
 
 
 @dataclass(frozen=True)
