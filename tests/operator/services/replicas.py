@@ -1,7 +1,6 @@
-"""Replicas that compete for one Lease under faults, and write while they lead: who wrote when is what is judged.
+"""Replicas that compete for one Lease in a simulated network, and write while they lead.
 
-One seed makes everything: clocks that drift, requests that are slow or lost on either way, processes that stop and go
-on, and others that take their place. The elections are the real ones; the API server and the time are simulated.
+A seed chooses all faults: clocks that drift, slow and lost requests, and processes that stop, end and start.
 """
 
 import asyncio
@@ -154,14 +153,11 @@ class Wire:
     async def _travel(self) -> None:
         """Arrive soon, late or never; a stopped process neither sends nor receives."""
         await self._replica.runs.wait()
-        slow = self._world.happens(0.1)
-        await asyncio.sleep(
-            FOR_EVER_SECONDS if self._world.happens(0.05) else self._seconds(slow=slow)
-        )  # calm: virtual time
+        longest = SLOW_SECONDS if self._world.happens(0.1) else 0.05
+        is_lost = self._world.happens(0.05)
+        seconds = FOR_EVER_SECONDS if is_lost else self._world.chance.uniform(0.001, longest)
+        await asyncio.sleep(seconds)  # calm: virtual time
         await self._replica.runs.wait()
-
-    def _seconds(self, *, slow: bool) -> float:
-        return self._world.chance.uniform(0.001, SLOW_SECONDS if slow else 0.05)
 
 
 async def trouble(world: World, replicas: list[Replica], seconds: float) -> None:

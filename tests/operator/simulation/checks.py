@@ -1,7 +1,4 @@
-"""What must hold, whatever happens: judged from the outside, by what objects say and what the server has.
-
-Knows the promises of management policies. Does not know how plans are made.
-"""
+"""What must hold at all times, judged by what objects report and what the server has."""
 
 from typing import Any
 

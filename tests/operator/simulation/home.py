@@ -1,7 +1,4 @@
-"""A home in memory, with the rules of the API server that matter here: generations, finalizers, versions, deletion.
-
-Knows nothing of what objects mean. What it does not model: watches (whoever reads, reads what is), and two API servers.
-"""
+"""Kubernetes objects in memory: generations, finalizers, resource versions and deletion, without watches."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy

@@ -1,8 +1,4 @@
-"""The operator as a loop of small steps, each of which may be its last: pure decisions, and nothing of the real shell.
-
-Knows the order that the shell keeps: look, plan, finalizer, action, status, finalizer. Everything it remembers is in
-the generator of one pass, so that to drop the generator is to be killed.
-"""
+"""The operator as a loop of small steps; dropping the generator of a pass is the same as killing the operator."""
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace

@@ -1,7 +1,4 @@
-"""One run: what a seed chooses happens to objects, a server and an operator, and then peace, in which all must be done.
-
-Knows what users, other people's tools and misfortune do. Does not know what must hold (checks.py).
-"""
+"""One run: events that a seed chooses, then a time without faults, after which all work must be done."""
 
 from collections.abc import Callable
 from functools import wraps

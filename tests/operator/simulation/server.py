@@ -1,7 +1,4 @@
-"""A NATS server in memory, as far as a plan can tell: streams, consumers, what it refuses, and what it adds by itself.
-
-Knows configurations by penstock_jetstream.config, as the real one is tested against it. Does not know requests.
-"""
+"""A NATS server in memory: streams and consumers, what it refuses, and the fields that it fills in."""
 
 from collections.abc import Mapping
 from dataclasses import replace

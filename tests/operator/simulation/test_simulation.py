@@ -1,9 +1,4 @@
-"""Worlds in which users, other tools and misfortune do their worst to what the plans decide: what must hold does.
-
-The operator is killed between any two steps, answers are lost, objects are edited and deleted at the worst moment. In
-the end nothing is left behind that should have gone, nothing went that should have stayed, two objects never wrote to
-one place, no object is stuck, nothing was written for nothing, and Ready=True is the truth (checks.py).
-"""
+"""Whatever users, other tools and faults do to objects, what simulation/checks.py states holds."""
 
 import pytest
 
