@@ -1,7 +1,4 @@
-"""A namespace and a NATS server: what people declare in the one, and what the operator makes of it on both.
-
-Reads the API server and the NATS server's monitoring page, without code of Penstock.
-"""
+"""A namespace and a NATS server: what people declare, and what is on both, read without code of Penstock."""
 
 import asyncio
 import json

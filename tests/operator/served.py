@@ -1,7 +1,4 @@
-"""What our programs serve to Prometheus: every family that there can be, read from the programs' own registries.
-
-Documents, alerts and the dashboard are held against it.
-"""
+"""All metric families that our programs can serve, read from their own registries."""
 
 from collections.abc import Iterable
 

@@ -64,10 +64,7 @@ def test_operator_is_not_ready_while_the_api_server_is_killed_or_frozen(own_cont
 
 
 class Forgetful(ThreadingHTTPServer):
-    """Forwards requests to `kubectl proxy`, and leaves our group out of the first list of groups.
-
-    A real API server that has just started may do so, too.
-    """
+    """Leaves our group out of the first list of groups, as an API server may that has just started."""
 
     def __init__(self, behind: int) -> None:
         super().__init__((ports.LOOPBACK, 0), Handler)

@@ -1,8 +1,6 @@
-"""Two replicas of `penstock operator`, one Lease, a real API server: one leads, and the other when that one ends.
+"""Two replicas of `penstock operator` with one Lease: one leads, the other takes over, and they never both write.
 
-They never both write to NATS, by the server's own account: a test edits a stream again and again, so that the leader
-has something to correct all the time, and the server reports each request and its connection.
-services/test_election.py judges times, by a virtual clock.
+The NATS server reports each request and its connection. services/test_election.py judges times, by a virtual clock.
 """
 
 import contextlib

@@ -1,8 +1,4 @@
-"""The chart gives the operator exactly the rights that it uses, by the API server's audit log.
-
-Each test has the operator, as the chart's service account, do all that takes requests to the API server, then compares
-those with its roles.
-"""
+"""The chart gives the operator exactly the rights that it uses, by the API server's audit log."""
 
 from pathlib import Path
 

@@ -1,7 +1,6 @@
-"""Chart.yaml: its version, and its annotations for Artifact Hub: complete, in its format, and true.
+"""Chart.yaml: its version, and its annotations for Artifact Hub.
 
-`ah lint` checks only the format, and is a build of two thousand Go packages. Its few rules are in
-docs/helm_annotations.md of artifacthub/hub.
+`ah lint` checks only the format (docs/helm_annotations.md of artifacthub/hub), and takes long to build.
 """
 
 from typing import Any

@@ -1,7 +1,4 @@
-"""What charts/penstock renders and prints, and whether the API server and the operator accept it.
-
-Also what it allows: people by the cluster's own roles, and the operator's pods on the network.
-"""
+"""What charts/penstock renders, prints and allows, and whether the API server and the operator accept it."""
 
 import re
 from functools import cache, partial

@@ -1,7 +1,4 @@
-"""What `helm test` runs, with the chart's service account, an operator and a NATS server.
-
-A control plane alone runs no pods, so the test answers in place of the worker: tests/cluster runs all of it.
-"""
+"""What `helm test` runs; the test answers in place of the worker. tests/cluster runs all of it."""
 
 import asyncio
 import base64

@@ -1,7 +1,4 @@
-"""NACK's manifests become ours, with remarks on defaults of NACK and on fields without an equivalent.
-
-Names on a server become names of Kubernetes objects: valid, distinct, and not dependent on the order.
-"""
+"""NACK's manifests become ours, with remarks on differences and with valid, distinct object names."""
 
 import re
 from typing import Any

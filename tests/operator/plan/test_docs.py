@@ -1,8 +1,4 @@
-"""The docs name all that a plan can report, and all that users can choose.
-
-docs/troubleshooting.md has an entry for each reason, and for nothing else; docs/scaling.md has the settings of scaling;
-docs/management.md has the rest.
-"""
+"""The docs name each reason, condition, choice, annotation and setting of scaling."""
 
 import re
 from pathlib import Path
@@ -16,25 +12,18 @@ from penstock_operator.resources.queue_group_scaling import Scaling, Stabilizati
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "management.md").read_text()
 ENTRIES = re.findall(r"^\| `([A-Z]\w+)` \|(.+)\|$", (DOCS / "troubleshooting.md").read_text(), re.MULTILINE)
-REASONS = [*Reason, *Why]
-CHOICES = [management.Policy, management.Deletion, management.Drift, management.ImmutableChange]
-ANNOTATIONS = [management.PAUSE_ANNOTATION, management.ABANDON_ANNOTATION, management.RECREATE_ANNOTATION]
-NAMES = [
-    *(kind.value for kind in ConditionType),
-    *(choice.value for choices in CHOICES for choice in choices),
-    management.FINALIZER,
-]
+CHOICES = (ConditionType, management.Policy, management.Deletion, management.Drift, management.ImmutableChange)
 
 
 def test_page_names_each_choice_and_annotation() -> None:
-    for name in NAMES:
+    for name in (*(choice.value for choices in CHOICES for choice in choices), management.FINALIZER):
         assert f"`{name}`" in PAGE
-    for annotation in ANNOTATIONS:
+    for annotation in (management.PAUSE_ANNOTATION, management.ABANDON_ANNOTATION, management.RECREATE_ANNOTATION):
         assert f"`{annotation}: " in PAGE
 
 
 def test_each_reason_has_one_complete_entry_and_nothing_else_has_one() -> None:
-    assert sorted(name for name, _ in ENTRIES) == sorted({reason.value for reason in REASONS})
+    assert sorted(name for name, _ in ENTRIES) == sorted({reason.value for reason in (*Reason, *Why)})
     for name, told in ENTRIES:
         cells = [cell.strip() for cell in told.split("|")]
         assert len(cells) == 3, name

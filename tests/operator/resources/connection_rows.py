@@ -1,7 +1,4 @@
-"""Connections that keep each rule, Connections that break it, and what the API server refuses without one.
-
-A row has only the fields that differ from those of the smallest spec.
-"""
+"""Connections that keep each rule, that break it, or that the schema alone refuses."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Consumers that keep each rule, and Consumers that break it.
-
-A row has only the fields that differ from those of the smallest spec.
-"""
+"""Consumers that keep each rule, and Consumers that break it."""
 
 from typing import Any
 

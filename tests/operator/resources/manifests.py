@@ -1,7 +1,4 @@
-"""Manifests as hypothesis makes them up from a kind's own schema: right ones, and others with something wrong.
-
-Rules and defaults in the schema say what a field needs; hints say what is not found there.
-"""
+"""Manifests that hypothesis generates from a kind's schema: valid ones, and others with one change."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -54,8 +51,7 @@ ANYTHING: Values = some.recursive(
 def manifests(kind: Kind, hints: Mapping[str, Values], base: Values = NOTHING) -> Values:
     """Return manifests of a kind; about half of them are changed somewhere, so that they may be wrong.
 
-    A hint says what else is right for a field, which is named as in spec.servers[]. The base is fields of the spec that
-    are as they are in most manifests.
+    Hints are other valid values by field, such as spec.servers[]; most manifests have the fields of the base.
     """
     [version] = definition(kind)["spec"]["versions"]
     made = _Making(hints).values(version["schema"]["openAPIV3Schema"]["properties"]["spec"], "spec")

@@ -1,7 +1,4 @@
-"""QueueGroups that keep each rule, QueueGroups that break it, and what the API server refuses without one.
-
-A row has only the fields that differ from those of the smallest spec.
-"""
+"""QueueGroups that keep each rule, that break it, or that the schema alone refuses."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Streams that keep each rule, and Streams that break it.
-
-A row has only the fields that differ from those of the smallest spec.
-"""
+"""Streams that keep each rule, and Streams that break it."""
 
 from typing import Any
 

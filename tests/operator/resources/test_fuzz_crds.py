@@ -1,7 +1,4 @@
-"""Whatever is written, the API server and the models agree about it: both take it, or both refuse it with a sentence.
-
-What both take goes through all that decides, and comes out as a plan: never as a traceback.
-"""
+"""API server and models agree about any manifest: refused with a sentence, or accepted and planned."""
 
 from decimal import Decimal
 from typing import Any

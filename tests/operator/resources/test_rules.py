@@ -57,6 +57,7 @@ QueueGroup:
 
 
 def whole(kind: Kind, fields: Json) -> Json:
+    """Return the smallest spec with the fields of a row."""
     return {**ROWS[kind.name].SMALLEST, **fields}
 
 

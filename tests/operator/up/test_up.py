@@ -1,4 +1,4 @@
-"""`penstock up` over its life: it restarts what dies, takes in edits, obeys commands, and loses or doubles nothing.
+"""`penstock up` restarts what dies, follows edits, obeys commands, and loses or duplicates no message.
 
 All tests share one `up`, as each start of Spark takes seconds.
 """

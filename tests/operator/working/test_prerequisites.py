@@ -1,7 +1,4 @@
-"""Prerequisites: other objects, Secrets, and a Connection's permission for a namespace.
-
-An object whose prerequisites are missing waits for them, reports what is missing, and continues when they come.
-"""
+"""An object without its prerequisites waits for them, reports what is missing, and continues when they exist."""
 
 import json
 from collections.abc import Iterator

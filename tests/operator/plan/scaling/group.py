@@ -1,8 +1,4 @@
-"""A simple queue group to try scaling decisions on: messages come in, workers take batches, and time goes by.
-
-Batches have costs, workers take a while to start, and a shared limit may stop more workers from doing more. Arrivals
-are given, and nothing is random. Not a model of JetStream or Spark (the benchmark of scaling has one).
-"""
+"""A simple queue group for scaling decisions: given arrivals, workers with a start time, and batches with costs."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

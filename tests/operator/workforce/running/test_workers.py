@@ -1,7 +1,4 @@
-"""Workers come and go with the backlog and keep the messages that they hold, also when something fails.
-
-The controllers and the engines are real.
-"""
+"""Workers follow the backlog and keep their messages, with real controllers and engines, also under faults."""
 
 from threading import Event
 
