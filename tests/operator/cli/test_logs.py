@@ -79,15 +79,12 @@ def test_options_select_a_group_a_worker_or_a_kind_of_process(state: State) -> N
     assert {arguments: len(state.logs(*arguments)) for arguments in chosen} == chosen
 
 
-def test_a_line_is_readable() -> None:
+def test_a_line_is_readable_and_an_error_has_its_level_and_its_trace_below() -> None:
     found = log_line(SOURCE, line(1, "A batch runs.", batch="ORDERS.etl.1-9", messages=9))
     assert readable(found, UTC) == (
         "2026-01-31 12:00:01.250 \x1b[2morders-0 engine\x1b[0m A batch runs. "
         "\x1b[2mbatch=ORDERS.etl.1-9 messages=9\x1b[0m"
     )
-
-
-def test_an_error_has_its_level_and_its_trace_below() -> None:
     text = readable(log_line(SOURCE, line(1, "It failed.", "error", error="Traceback\n  line 3")), UTC)
     assert "error: It failed." in text
     assert text.splitlines()[1:] == ["    Traceback", "      line 3"]

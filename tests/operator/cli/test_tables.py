@@ -65,13 +65,10 @@ DURATIONS = {
 NUMBERS = {0: "0", 999: "999", 12_345: "12,345", -1: "-1", None: "-"}
 
 
-def test_numbers_sizes_and_durations_have_commas_and_one_unit() -> None:
+def test_numbers_sizes_durations_and_ages_have_commas_and_one_unit() -> None:
     assert {value: human.number(value) for value in NUMBERS} == NUMBERS
     assert {value: human.size(value) for value in SIZES} == SIZES
     assert {value: human.duration(value) for value in DURATIONS} == DURATIONS
-
-
-def test_an_age_lasts_until_now() -> None:
     assert human.age(NOW - timedelta(minutes=5), NOW) == "5m"
     assert human.age(NOW + timedelta(seconds=3), NOW) == "0s"
     assert human.age(None, NOW) == "-"

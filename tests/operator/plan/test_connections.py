@@ -25,7 +25,9 @@ NEEDING = {
 }
 
 
-def test_conditions_follow_the_link_which_may_warn_or_stay_open_only_for_deletions(subtests: pytest.Subtests) -> None:
+def test_conditions_follow_the_spec_and_the_link_which_may_warn_or_stay_open_only_for_deletions(
+    subtests: pytest.Subtests,
+) -> None:
     for name, (state, ready, reachable, reason) in STATES.items():
         with subtests.test(name):
             decided = plan_connection(connection(), state)
@@ -40,12 +42,9 @@ def test_conditions_follow_the_link_which_may_warn_or_stay_open_only_for_deletio
     decided = plan_connection(connection(), Connected("a", warnings=("It may not read advisories.",)))
     assert [verdict.status for verdict in decided.verdicts] == ["True", "True", "True"]
     assert decided.verdicts[-1].type is ConditionType.WARNING
-
-
-def test_invalid_spec_is_reported_with_its_field() -> None:
-    decided = plan_connection(connection({"servers": []}), Connecting())
-    assert decided.verdicts[0].reason is Reason.INVALID
-    assert "spec.servers" in decided.verdicts[0].message
+    invalid = plan_connection(connection({"servers": []}), Connecting()).verdicts[0]
+    assert invalid.reason is Reason.INVALID
+    assert "spec.servers" in invalid.message
 
 
 def test_connection_keeps_its_finalizer_while_an_object_has_something_to_delete_through_it() -> None:

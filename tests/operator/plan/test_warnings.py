@@ -11,7 +11,6 @@ from tests.operator.plan.builders import consumer, declared, stream
 
 ORDERS = stream()
 WORK_QUEUE = stream(spec={"retention": "WorkQueue"})
-INTEREST = stream(spec={"retention": "Interest"})
 
 
 def group(**spec: Any) -> Declared:  # noqa: ANN401 - parts of a manifest
@@ -40,7 +39,7 @@ WARNED = {
     "maxDeliver: What was delivered 5 times in vain stays in the stream for ever": Case(
         consumer(spec={"maxDeliver": 5}), WORK_QUEUE
     ),
-    "retention is Interest": Case(consumer(spec={"maxDeliver": 5}), INTEREST),
+    "retention is Interest": Case(consumer(spec={"maxDeliver": 5}), stream(spec={"retention": "Interest"})),
     "'orders.eu' overlaps with 'orders.*' of Consumer shop/audit": Case(
         filtered("etl", "orders.eu"), WORK_QUEUE, [filtered("audit", "orders.*")]
     ),

@@ -67,5 +67,4 @@ REFUSED: dict[str, Json] = {
     "a domain with a dot": {"jetStream": {"domain": "hub.one"}},
     "an open prefix": {"jetStream": {"apiPrefix": "$JS.hub.API."}},
     "namespaces from elsewhere": {"allowedNamespaces": {"from": "Elsewhere"}},
-    "words for a yes": {"tls": {"handshakeFirst": "perhaps"}},
 }

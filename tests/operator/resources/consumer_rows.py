@@ -71,7 +71,6 @@ BROKEN = {rule: [broken] for rule, (_, broken) in RULES.items()}
 
 REFUSED: dict[str, Json] = {
     "a field that does not exist": {"ackPolcy": "Explicit"},
-    "a field in the server's spelling": {"max_deliver": 5},
     "no limit as -1": {"maxDeliver": -1},
     "less than no limit": {"maxAckPending": -2},
     "more than all": {"samplePercent": 101},

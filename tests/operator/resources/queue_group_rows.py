@@ -136,7 +136,6 @@ Labels and annotations with penstock.dev/:
 """By the beginning of a rule."""
 
 REFUSED: dict[str, Json] = yaml.safe_load("""
-nothing: {consumerRef: null, handler: null}
 no consumer: {consumerRef: null}
 no handler: {handler: null}
 a field that does not exist: {batchSize: 5}

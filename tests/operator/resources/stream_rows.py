@@ -117,7 +117,6 @@ BROKEN = {rule: [broken] for rule, (_, broken) in RULES.items()}
 
 REFUSED: dict[str, Json] = {
     "a field that does not exist": {"maxMsgs": 5},
-    "a field in the server's spelling": {"max_messages": 5},
     "no limit as -1": {"maxMessages": -1},
     "an empty subject": {"subjects": [""]},
     "a subject with a space": {"subjects": ["a b"]},
