@@ -132,9 +132,8 @@ def ask(url: str, question: Callable[[JetStream], Awaitable[T]]) -> T:
     return asyncio.run(asking())
 
 
-async def _names(jetstream: JetStream) -> set[str]:
-    return {name async for name in jetstream.streams.names()}
-
-
 def stream_names(url: str) -> set[str]:
-    return ask(url, _names)
+    async def names(jetstream: JetStream) -> set[str]:
+        return {name async for name in jetstream.streams.names()}
+
+    return ask(url, names)

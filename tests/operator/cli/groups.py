@@ -47,10 +47,7 @@ class RunningGroup:
 
     @asynccontextmanager
     async def running_batches(self, messages: int) -> AsyncIterator[threading.Event]:
-        """Have a worker run a batch of one message and one of so many, until the event is set.
-
-        While a batch runs, the next one is collected until it is full: without the first, it might be two.
-        """
+        """Have a worker run a batch of one message, then a full batch of this many, until the event is set."""
         released = threading.Event()
 
         def wait(_handed: Handed, _rows: Any) -> Outcome:  # noqa: ANN401 - a table

@@ -1,8 +1,6 @@
-"""A node without containers: for each pod of a worker, a real engine beside a driver that does what the test says.
+"""Scheduler and kubelet of one namespace without containers: each pod is a real engine with a scripted driver.
 
-Plays scheduler and kubelet of one namespace: binds pods, starts and ends their engines, says in their status how they
-stand. What the pods are told is taken from them as it is, but for paths and ports, of which this machine has one each.
-Which pods there are, and which go first, is decided by real controllers. Knows the pods API.
+Settings of a pod are used as they are, except for paths and ports, of which this machine has one each.
 """
 
 import contextlib
@@ -82,13 +80,10 @@ class PaperNode:
         try:
             while not self._is_closed.wait(LOOK_SECONDS):
                 with contextlib.suppress(urllib3.exceptions.HTTPError):  # the API server is away; pods run on
-                    self._look()
+                    for pod in self._api.list_namespaced_pod(self.namespace.name, label_selector=GROUP_LABEL).items:
+                        self._see_to(pod)
         except BaseException as fault:  # noqa: BLE001 - told at the end
             self._fault.append(fault)
-
-    def _look(self) -> None:
-        for pod in self._api.list_namespaced_pod(self.namespace.name, label_selector=GROUP_LABEL).items:
-            self._see_to(pod)
 
     def _see_to(self, pod: Any) -> None:  # noqa: ANN401 - the client's
         name = pod.metadata.name
