@@ -48,6 +48,11 @@ class Scene:
         given = {"connectionRef": {"name": "nats"}, "subjects": [f"{called}.>"], **spec}
         self.apply("Stream", called, given, **(metadata or {}))
 
+    def declare_stream_and_wait(self, called: str = "orders", /, **spec: Any) -> None:  # noqa: ANN401 - as in manifests
+        """Declare a Stream, and wait until the stream is on the server."""
+        self.declare_stream(called, **spec)
+        self.wait_ready(f"stream/{called}")
+
     def declare_consumer(self, called: str = "etl", /, stream: str = "orders", **spec: object) -> None:
         self.apply("Consumer", called, {"streamRef": {"name": stream}, **spec})
 

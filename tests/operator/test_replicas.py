@@ -108,8 +108,7 @@ class EditedStream(Scene):
 
     def begin(self) -> None:
         self.connect()
-        self.declare_stream()
-        self.wait_ready("stream/orders")
+        self.declare_stream_and_wait()
 
     def edit_until(self, done: Callable[[], bool], what: str) -> None:
         """Edit the stream, and again each time that it was corrected, until this is the case."""

@@ -37,8 +37,7 @@ def test_stream_in_memory_is_created_again_after_a_restart_or_a_deletion(scene: 
 
 
 def test_unreachable_server_is_reported_and_changes_reach_it_when_it_is_back(scene: Scene) -> None:
-    scene.declare_stream()
-    scene.wait_ready("stream/orders")
+    scene.declare_stream_and_wait()
     scene.server.kill()
     scene.wait_condition("connection/nats", "Ready", "False", "Unreachable")
     scene.wait_condition("stream/orders", "Ready", "False", "ConnectionNotReady")
@@ -79,8 +78,7 @@ def test_restarted_operator_continues_and_changes_nothing_in_sync(scene: Scene, 
 
 @pytest.mark.full
 def test_connection_that_others_need_can_be_abandoned_alone(scene: Scene) -> None:
-    scene.declare_stream(management=DELETE)
-    scene.wait_ready("stream/orders")
+    scene.declare_stream_and_wait(management=DELETE)
     scene.delete("connection/nats", wait=False)
     said = scene.wait_condition("connection/nats", "Ready", "False", "Deleting")
     assert f"Stream {scene.namespace.name}/orders has something to delete" in said["message"]
@@ -116,8 +114,7 @@ def stream_count(scene: Scene) -> int:
 @pytest.mark.full
 @pytest.mark.timeout(600)
 def test_server_killed_at_work_has_everything_in_the_end(scene: Scene) -> None:
-    scene.declare_stream()
-    scene.wait_ready("stream/orders")
+    scene.declare_stream_and_wait()
     scene.publish("orders.1", b"one")
     scene.create_streams(MANY, **DELETE)
     scene.wait(lambda: len(scene.streams()) > 1, "the work has begun", WORK_SECONDS)

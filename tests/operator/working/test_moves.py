@@ -29,10 +29,8 @@ def messages(scene: Scene) -> int | None:
 
 
 def test_retained_stream_stays_behind_with_its_messages_and_a_warning(scene: Scene, hub: Scene) -> None:
-    scene.declare_stream()
-    scene.wait_ready("stream/orders")
-    scene.declare_stream(connectionRef=AT_HUB)
-    hub.wait_ready("stream/orders")
+    scene.declare_stream_and_wait()
+    scene.declare_stream_and_wait(connectionRef=AT_HUB)
     said = scene.wait_event("stream/orders", "Moved")
     assert said["type"] == "Warning"
     assert f"Until now it was the stream orders over Connection {scene.namespace.name}/nats" in said["message"]
@@ -59,12 +57,10 @@ def test_stream_to_be_deleted_moves_once_its_loss_is_allowed(scene: Scene, hub: 
 
 @pytest.mark.full
 def test_refused_move_can_be_reverted_and_deletion_concerns_the_former_stream(scene: Scene, hub: Scene) -> None:
-    scene.declare_stream(management=DELETE)
-    scene.wait_ready("stream/orders")
+    scene.declare_stream_and_wait(management=DELETE)
     scene.declare_stream(management=DELETE, connectionRef=AT_HUB)
     scene.wait_condition("stream/orders", "Ready", "False", "Moved")
-    scene.declare_stream(management=DELETE)
-    scene.wait_ready("stream/orders")
+    scene.declare_stream_and_wait(management=DELETE)
     assert (messages(scene), hub.stream()) == (1, None)
 
     hub.ask("STREAM.CREATE.orders", name="orders", subjects=["orders.>"])

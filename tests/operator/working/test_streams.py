@@ -18,12 +18,10 @@ SHARED: dict[str, Any] = {"name": "ORDERS", "subjects": ["orders.>"]}
 
 @pytest.mark.interpreter
 def test_stream_is_created_and_follows_changes_of_its_spec(scene: Scene) -> None:
-    scene.declare_stream(maxAge="1h", description="Orders")
-    scene.wait_ready("stream/orders")
+    scene.declare_stream_and_wait(maxAge="1h", description="Orders")
     assert scene.config()["max_age"] == HOUR
     assert scene.wait_event("stream/orders", "Created")["type"] == "Normal"
-    scene.declare_stream(maxAge="2h")
-    scene.wait_ready("stream/orders")
+    scene.declare_stream_and_wait(maxAge="2h")
     assert scene.config()["max_age"] == 2 * HOUR
     assert "description" not in scene.config(), "a field that is not set has the server's default"
     scene.publish("orders.1", b"one", b"two")
@@ -78,8 +76,7 @@ def test_changes_by_others_are_reverted_or_only_reported(scene: Scene) -> None:
 
 
 def test_older_of_two_declarations_has_the_stream_until_it_is_deleted(scene: Scene) -> None:
-    scene.declare_stream("older", **SHARED)
-    scene.wait_ready("stream/older")
+    scene.declare_stream_and_wait("older", **SHARED)
     scene.declare_stream("younger", **SHARED, maxAge="1h")
     assert "older" in scene.wait_condition("stream/younger", "Ready", "False", "Conflict")["message"]
     scene.publish("orders.1", b"one", b"two")
@@ -92,8 +89,7 @@ def test_older_of_two_declarations_has_the_stream_until_it_is_deleted(scene: Sce
 
 
 def test_observer_of_a_managed_stream_shows_its_state_and_its_changes(scene: Scene) -> None:
-    scene.declare_stream("managing", **SHARED)
-    scene.wait_ready("stream/managing")
+    scene.declare_stream_and_wait("managing", **SHARED)
     scene.declare_stream("watching", **SHARED, management={"policy": "Observe"})
     scene.wait_condition("stream/watching", "Ready", "True", "Observed")
     scene.publish("orders.1", b"one", b"two")
@@ -115,8 +111,7 @@ def messages_shown(scene: Scene, name: str) -> int | None:
 def test_renaming_a_declaration_leaves_the_stream_as_it_is(scene: Scene) -> None:
     for deletion in ("Retain", "Delete"):
         declared: dict[str, Any] = {**SHARED, "management": {"deletion": deletion}}
-        scene.declare_stream("orders", **declared)
-        scene.wait_ready("stream/orders")
+        scene.declare_stream_and_wait("orders", **declared)
         scene.publish("orders.1", b"one")
         before = scene.stream("ORDERS")
         scene.declare_stream("sales", **declared)
@@ -129,8 +124,7 @@ def test_renaming_a_declaration_leaves_the_stream_as_it_is(scene: Scene) -> None
 
 
 def test_paused_declaration_changes_nothing_until_it_is_resumed(scene: Scene) -> None:
-    scene.declare_stream(maxAge="1h")
-    scene.wait_ready("stream/orders")
+    scene.declare_stream_and_wait(maxAge="1h")
     scene.namespace.client.annotate("stream/orders", {"penstock.dev/reconcile": "paused"})
     scene.wait_condition("stream/orders", "Ready", "Unknown", "Paused")
     scene.declare_stream(maxAge="2h", metadata={"annotations": {"penstock.dev/reconcile": "paused"}})
