@@ -20,7 +20,7 @@ from penstock_operator.local.contact import Contact
 from penstock_operator.local.hindrance import Standstill
 from penstock_operator.local.snapshot import GroupShown, Level, Phase, WorkersShown
 from penstock_operator.local.state import GroupFolder, GroupRecord
-from penstock_operator.local.worker import Worker
+from penstock_operator.local.worker import Worker, removal_order
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.group_limits import group_limits
 from penstock_operator.plan.group_places import GroupPlace
@@ -155,7 +155,7 @@ class Group:
 
     @property
     def workers(self) -> list[Worker]:
-        """Those that are to stay."""
+        """Those that are to stay, in the order in which they were started."""
         return [running.worker for running in self._running.values() if not running.worker.is_ending]
 
     @property
@@ -307,19 +307,19 @@ class Group:
         return decision.workers
 
     def _retire(self, target: int) -> None:
-        """Have those end that run something else, and those that are too many: idle ones first, then the youngest."""
+        """Have those end that run something else, and those that are too many."""
         current = self._print()
         for running in self._running.values():
             if running.print != current:
                 running.worker.end()
-        staying = sorted(self.workers, key=lambda worker: (worker.is_idle, worker.number), reverse=True)
-        for worker in staying[: max(0, len(staying) - target)]:
+        surplus = max(0, len(self.workers) - target)
+        for worker in removal_order(self.workers)[:surplus]:
             worker.end()
 
     async def _fill(self, wanted: Wanted, target: int) -> None:
         for _ in range(target - len(self.workers)):
-            number = next(each for each in count() if self._name(each) not in self._running)
-            name = self._name(number)
+            names = (f"{self.identity.name}-{number}" for number in count())
+            name = next(each for each in names if each not in self._running)
             try:
                 orders = await wanted.make(name)
             except CannotRunError as problem:
@@ -328,7 +328,6 @@ class Group:
                 return
             worker = Worker(
                 name=name,
-                number=number,
                 folder=self.folder.worker(name),
                 settings=orders.settings,
                 environment=orders.environment,
@@ -338,9 +337,6 @@ class Group:
             )
             self._running[name] = _Running(worker, self._print())
             self.spawn(worker.run(self.ground))
-
-    def _name(self, number: int) -> str:
-        return f"{self.identity.name}-{number}"
 
     # What keeps it from getting on
 

@@ -7,7 +7,7 @@ that this is of no use. Does not know how many workers there are to be (group.py
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -40,7 +40,6 @@ class Worker:
     """One worker. `run` it once; `end` it from beside."""
 
     name: str
-    number: int
     folder: Path
     settings: Mapping[str, Any]
     environment: Mapping[str, str]
@@ -94,7 +93,7 @@ class Worker:
 
     @property
     def is_idle(self) -> bool:
-        return self.status is None or not self.status.get("batches")
+        return not self.is_silent and not (self.status or {}).get("batches")
 
     async def run(self, ground: asyncio.Event) -> None:
         """Work until told to end, or until that is of no use. There is an engine once there is something to pull."""
@@ -148,6 +147,12 @@ async def first_of(*waited: asyncio.Task[Any] | Coroutine[Any, Any, Any]) -> Non
     finally:
         for each in ours:
             each.cancel()
+
+
+def removal_order(workers: Sequence[Worker]) -> list[Worker]:
+    """Return workers, given in the order of their start, in the order to end them: idle ones first, youngest first."""
+    youngest_first = workers[::-1]
+    return sorted(youngest_first, key=lambda worker: not worker.is_idle)
 
 
 def last_error(log: Path) -> str:
