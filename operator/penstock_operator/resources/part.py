@@ -82,7 +82,7 @@ class Part(BaseModel):
 
         The API server is that strict, too. Raises pydantic.ValidationError.
         """
-        return cls.model_validate_json(json.dumps(written), strict=True)
+        return cls.model_validate_json(json.dumps(_with_whole_numbers(written)), strict=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -127,3 +127,16 @@ class Part(BaseModel):
         if cls.RULES or cls.CHANGE_RULES:
             handler.resolve_ref_schema(schema)[VALIDATIONS] = validations((*cls.RULES, *cls.CHANGE_RULES))
         return schema
+
+
+def _with_whole_numbers(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return JSON in which 5.0 is 5: API servers accept both for an integer."""
+    match value:
+        case Mapping():
+            return {name: _with_whole_numbers(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_with_whole_numbers(each) for each in value]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value

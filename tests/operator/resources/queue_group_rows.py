@@ -33,6 +33,7 @@ variables:
 a token: {spark: {master: "sc://connect:15002", tokenSecretRef: {name: connect, key: token}}}
 Spark's settings: {spark: {conf: {spark.sql.shuffle.partitions: "2"}}}
 batches: {batch: {maxMessages: 10000, maxBytes: 1Gi, maxWait: 0s, inFlight: 1, deadline: 24h}}
+a whole number with a decimal point: {batch: {inFlight: 2.0}}
 no order: {ordering: {mode: None}}
 retries: {retry: {maxAttempts: 1, initialDelay: 5s, maxDelay: 5000ms}}
 dead letters: {deadLetter: {streamRef: {name: orders-dead}}}
