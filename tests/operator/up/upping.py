@@ -129,7 +129,9 @@ class Up:
 
     def wait_all_ended(self) -> None:
         """Wait until it has ended, and every process that it started."""
-        eventually(lambda: not self.processes(""), "all processes have ended", PATIENCE_SECONDS)
+        eventually(
+            lambda: not (self.program.is_running or self.processes("")), "all processes have ended", PATIENCE_SECONDS
+        )
 
     def succeed(self, *words: str) -> str:
         """Run another command of Penstock's, and return what it prints."""

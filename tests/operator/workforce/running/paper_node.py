@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import urllib3
 from kubernetes import client, config
+from kubernetes.client.exceptions import NotFoundException
 
 from penstock_operator.plan.workload.naming import GROUP_LABEL, SETTINGS_ANNOTATION
 from tests.operator.running import probe
@@ -27,7 +28,6 @@ from tests.worker.scripted_driver import Process, Script, ScriptedDriver, ok
 LOOK_SECONDS = 0.1
 PATIENCE_SECONDS = 120.0
 NODE = "paper"
-CONFLICT, NOT_FOUND = 409, 404
 
 
 @dataclass
@@ -93,7 +93,10 @@ class PaperNode:
         if pod.spec.node_name is None:
             target = client.V1ObjectReference(kind="Node", name=NODE)
             body = client.V1Binding(metadata=client.V1ObjectMeta(name=name), target=target)
-            self._api.create_namespaced_binding(self.namespace.name, body, _preload_content=False)
+            try:
+                self._api.create_namespaced_binding(self.namespace.name, body, _preload_content=False)
+            except NotFoundException:
+                return  # deleted since it was listed
         if name not in self.workers:
             self.workers[name] = self._begin(name, json.loads(pod.metadata.annotations[SETTINGS_ANNOTATION]))
         worker = self.workers[name]
@@ -101,7 +104,8 @@ class PaperNode:
         if standing != worker.standing or standing is None:
             worker.standing = standing
             status = _ended(worker) if standing is None else _status(is_ready=standing)
-            self._api.patch_namespaced_pod_status(name, self.namespace.name, {"status": status})
+            with contextlib.suppress(NotFoundException):  # deleted since it was listed
+                self._api.patch_namespaced_pod_status(name, self.namespace.name, {"status": status})
 
     def _begin(self, name: str, told: dict[str, Any]) -> Worker:
         folder = Path(mkdtemp(prefix="penstock-", dir="/tmp"))
@@ -131,11 +135,8 @@ class PaperNode:
             ports.release(worker.probes)
             del self.workers[name]
         now = client.V1DeleteOptions(grace_period_seconds=0)
-        try:
+        with contextlib.suppress(NotFoundException):
             self._api.delete_namespaced_pod(name, self.namespace.name, body=now)
-        except client.ApiException as refusal:
-            if refusal.status != NOT_FOUND:
-                raise
 
 
 def _ended(worker: Worker) -> dict[str, Any]:
