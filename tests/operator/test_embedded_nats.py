@@ -4,22 +4,22 @@ import re
 import socket
 from pathlib import Path
 
-import nats
 import psutil
 import pytest
 
 from penstock_operator.local.embedded_nats import EmbeddedNatsError, embedded_nats
+from tests.testbed.nats.client import connection
 
 
 @pytest.mark.interpreter
 async def test_server_ends_with_its_block_and_stored_messages_are_there_in_the_next_run(tmp_path: Path) -> None:
-    async with embedded_nats(tmp_path) as server, await nats.connect(server.url) as connection:
-        jetstream = connection.jetstream()
+    async with embedded_nats(tmp_path) as server, connection(servers=server.url) as client:
+        jetstream = client.jetstream()
         await jetstream.add_stream(name="KEPT", subjects=["kept"])
         await jetstream.publish("kept", b"once")
     assert not psutil.pid_exists(server.pid)
-    async with embedded_nats(tmp_path) as server, await nats.connect(server.url) as connection:
-        assert (await connection.jetstream().get_last_msg("KEPT", "kept")).data == b"once"
+    async with embedded_nats(tmp_path) as server, connection(servers=server.url) as client:
+        assert (await client.jetstream().get_last_msg("KEPT", "kept")).data == b"once"
 
 
 async def test_port_in_use_is_reported_with_the_fix(tmp_path: Path) -> None:

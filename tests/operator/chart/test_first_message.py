@@ -10,7 +10,6 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-import nats
 import pytest
 import yaml
 from nats.aio.msg import Msg
@@ -22,6 +21,7 @@ from tests.testbed import ports
 from tests.testbed.kubernetes.access import Namespace
 from tests.testbed.kubernetes.client import Object
 from tests.testbed.kubernetes.control_plane import ControlPlane
+from tests.testbed.nats.client import connection
 from tests.testbed.nats.server import NatsServer
 
 pytestmark = pytest.mark.full
@@ -53,13 +53,13 @@ async def run_test(namespace: Namespace, folder: Path, *values: str) -> tuple[in
 @contextlib.asynccontextmanager
 async def answering(server: NatsServer, make: Callable[[bytes], bytes]) -> AsyncIterator[None]:
     """Answer words in place of the job, while the block runs."""
-    async with await nats.connect(server.url) as connection:
+    async with connection(servers=server.url) as client:
 
         async def answer(word: Msg) -> None:
-            await connection.publish(word.subject.replace(".words", ".answers"), make(word.data))
+            await client.publish(word.subject.replace(".words", ".answers"), make(word.data))
 
-        await connection.subscribe("penstock-test.*.words", cb=answer)
-        await connection.flush()
+        await client.subscribe("penstock-test.*.words", cb=answer)
+        await client.flush()
         yield
 
 
@@ -83,8 +83,8 @@ async def test_only_a_word_in_capitals_passes_and_all_objects_are_deleted(
         for kind in ("Connection", "Stream", "Consumer"):
             assert re.search(f"{kind} penstock-test-.* is ready", output), output
         assert left(penstock_namespace) == []
-        async with await nats.connect(nats_server.url) as connection:
-            assert [each.config.name for each in await connection.jetstream().streams_info()] == []
+        async with connection(servers=nats_server.url) as client:
+            assert [each.config.name for each in await client.jetstream().streams_info()] == []
         async with answering(nats_server, bytes.title):
             code, output = await run_test(penstock_namespace, tmp_path, url)
         assert code == 1

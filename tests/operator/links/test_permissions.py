@@ -4,7 +4,6 @@ import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
-import nats
 import pytest
 from nats.aio.msg import Msg
 
@@ -23,6 +22,7 @@ from penstock_operator.services.nats.permissions import (
     server_configuration,
 )
 from tests.operator.links.linking import OLD_AND_NEW, OTHER, PASSWORD, Kept, a_stream, quick_first
+from tests.testbed.nats.client import connection
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.waiting import eventually_async
@@ -157,11 +157,10 @@ async def worker_of(url: str) -> AsyncIterator[str]:
     async def answer(message: Msg) -> None:
         await message.respond(b'{"worker": "etl-0"}')
 
-    client = await nats.connect(url, user="worker", password=PASSWORD)
-    await client.subscribe("penstock.worker.>", cb=answer)
-    await client.flush()
-    yield "shop/etl"
-    await client.close()
+    async with connection(servers=url, user="worker", password=PASSWORD) as client:
+        await client.subscribe("penstock.worker.>", cb=answer)
+        await client.flush()
+        yield "shop/etl"
 
 
 @pytest.mark.parametrize("is_allowed", [True, pytest.param(False, marks=pytest.mark.full)])

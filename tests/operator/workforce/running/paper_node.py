@@ -94,9 +94,10 @@ class PaperNode:
             target = client.V1ObjectReference(kind="Node", name=NODE)
             body = client.V1Binding(metadata=client.V1ObjectMeta(name=name), target=target)
             try:
-                self._api.create_namespaced_binding(self.namespace.name, body, _preload_content=False)
+                answer = self._api.create_namespaced_binding(self.namespace.name, body, _preload_content=False)
             except NotFoundException:
                 return  # deleted since it was listed
+            answer.drain_conn()
         if name not in self.workers:
             self.workers[name] = self._begin(name, json.loads(pod.metadata.annotations[SETTINGS_ANNOTATION]))
         worker = self.workers[name]
