@@ -18,6 +18,7 @@ from tests.jetstream.raw import (
     deliveries,
     ready,
     sequence,
+    until_consumer,
     until_pending,
 )
 
@@ -36,11 +37,28 @@ async def time_of_next(pull: Pull) -> float:
 async def test_progress_restarts_the_whole_ack_wait(raw: Raw, fresh_name: str) -> None:
     of = await ready(raw, fresh_name, b"1", ack_wait=4 * SECOND)
     (message,) = await raw.take(of)
+    await raw.answer(message, b"-NAK")
+    await raw.take(of)
     await asyncio.sleep(0.15)  # calm: work, after which the ack wait that remains is no longer the whole one
     began = time.monotonic()
-    await raw.answer(message, b"+WPI")
+    await raw.answer(message, b"+WPI")  # to the former delivery
     again = await raw.pull(of)
     assert await time_of_next(again) - began >= 4
+
+
+@pytest.mark.requirement("V-01", "V-05")
+async def test_answer_to_a_former_delivery_counts_as_one_to_the_last(raw: Raw, fresh_name: str) -> None:
+    of = await ready(raw, fresh_name, b"1", b"2")
+    former = await raw.take(of, 2)
+    await raw.answer(former[0], b"-NAK")
+    await raw.answer(former[1], b"-NAK")
+    assert {deliveries(message) for message in await raw.take(of, 2)} == {2}
+    await raw.answer(former[0], b"-NAK")
+    (again,) = await raw.take(of)
+    assert (sequence(again), deliveries(again)) == (1, 3)
+    await raw.answer(former[0], b"+TERM")
+    await raw.answer(former[1], b"+ACK")
+    await until_consumer(raw, of, "num_ack_pending", 0)
 
 
 @pytest.mark.requirement("V-02")

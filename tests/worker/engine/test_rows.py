@@ -55,6 +55,11 @@ def test_ack_tokens_of_each_version_are_read_in_blocks_of_any_size(subtests: pyt
             assert rows.timestamps_ns == [STORED_NS + sequence for sequence in rows.sequences]
 
 
+def test_table_has_messages_in_the_order_of_their_sequences() -> None:
+    made = table(rows_of([version_1(sequence, delivered=sequence) for sequence in (3, 1, 2)]), "ORDERS")
+    assert made["seq"].to_pylist() == made["delivered"].to_pylist() == [1, 2, 3]
+
+
 def test_reply_that_is_no_ack_token_is_an_error_in_a_large_block_too() -> None:
     with pytest.raises(ProtocolError):
         rows_of([*map(version_1, range(MANY)), b"_INBOX.abc"])

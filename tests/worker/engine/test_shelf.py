@@ -26,6 +26,8 @@ def test_fresh_messages_are_one_block_and_redelivered_ones_others_with_each_mess
     expected = [(False, [1, 3]), (True, [2, 4]), (True, [2])]
     assert [(each.redelivered, list(each.sequences)) for each in arrived] == expected
     assert len({each.block for each in arrived}) == 3
+    (sorted_block,) = Shelf().put(rows((9, 2), (3, 2), (7, 2)))
+    assert list(sorted_block.sequences) == [3, 7, 9]
 
 
 def test_block_is_kept_until_its_last_message_is_answered() -> None:

@@ -6,7 +6,7 @@ from penstock_worker.policy.machine import actions, events
 from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.losing import SUSPECTED_FROM
 from penstock_worker.policy.machine.pieces import Piece
-from penstock_worker.policy.machine.recall import FIRST_PASSING_SECONDS
+from penstock_worker.policy.machine.recall import FIRST_PASSING_SECONDS, READING_PAUSE
 from penstock_worker.policy.outcome import Verdict
 from penstock_worker.policy.ranges import Range
 from tests.worker.machine.playing import ACK_WAIT_SECONDS, SETTINGS, TICK_SECONDS, Play
@@ -99,6 +99,30 @@ def test_the_ledger_is_read_again_for_batches_opened_since() -> None:
     assert play.run().batch_id == since.batch_id
 
 
+def test_messages_that_come_while_the_ledger_is_read_wait_for_the_next_reading() -> None:
+    """Another worker may have opened their batch, and given it back, since that reading began."""
+    since = entry((5, 6))
+    play = Play.ready()
+    play.arrive(3, redelivered=True)
+    play.one(actions.ReadLedger)
+    play.arrive(5, 6, redelivered=True)
+    play.handle(events.LedgerRead(()))
+    play.handle(events.LedgerRead((since,)))
+    assert since.batch_id in [run.batch_id for run in play.runs()]
+
+
+def test_a_slow_ledger_is_read_less_often() -> None:
+    play = Play.ready()
+    play.arrive(3, redelivered=True)
+    play.now += 1
+    play.read_ledger()
+    play.arrive(5, redelivered=True)
+    play.wait(READING_PAUSE - 0.1)
+    assert not play.take(actions.ReadLedger)
+    play.wait(0.1)
+    play.one(actions.ReadLedger)
+
+
 def test_while_the_ledger_cannot_be_read_nothing_is_pulled_and_redelivered_messages_wait() -> None:
     starting = Play(SETTINGS)
     starting.handle(events.Started(), events.DriverReady("one"))
@@ -118,12 +142,11 @@ def test_while_the_ledger_cannot_be_read_nothing_is_pulled_and_redelivered_messa
 
 def test_a_message_redelivered_twice_while_its_batch_is_recalled_is_held_once() -> None:
     play = Play.ready(entry((1, 3)))
-    first = play.redeliver(1, 2)
-    play.ledger = ()
-    play.redeliver(2)
-    assert play.one(actions.LetGo).pieces == (Piece(first, 1, 2),)
-    play.wait(4 * ACK_WAIT_SECONDS)
-    assert sorted(run.ranges for run in play.runs()) == [((1, 1),), ((2, 2),)]
+    play.redeliver(1, 2)
+    again = play.arrive(2, redelivered=True)
+    assert play.one(actions.LetGo).pieces == (Piece(again, 0, 1),)
+    play.redeliver(3)
+    assert play.run().ranges == ((1, 3),)
 
 
 def test_a_batch_that_was_open_each_time_its_worker_died_is_suspected() -> None:

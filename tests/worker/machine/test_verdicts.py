@@ -102,7 +102,7 @@ def test_a_batch_that_was_given_back_keeps_its_id_when_its_messages_are_redelive
     play.handle(events.CancelBatch(first.batch_id))
     play.one(actions.CancelRun)
     play.end(first, Verdict.CANCELLED)
-    play.arrive(2, 1, redelivered=True)
+    play.arrive(1, 2, redelivered=True)
     assert not play.runs()
     play.arrive(3, redelivered=True)
     again = play.run()

@@ -96,7 +96,7 @@ class Checks:
         assert isinstance(engine, Engine)
         is_well = engine.is_alive and engine.link_is_up and engine.world.now >= engine.frozen_until
         is_well = is_well and engine.world.now - engine.unwell_at > ACK_WAIT_SECONDS
-        if is_well and held.row not in engine.answered:
+        if is_well and sequence in engine.sequences_of(tuple(engine.machine.books.unsettled_pieces())):
             raise Violation(f"{engine.name} let the lease of message {sequence} lapse")
 
     # At the end

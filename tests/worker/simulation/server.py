@@ -28,8 +28,6 @@ class Delivery:
     """A message that waits for its answer."""
 
     holder: object
-    row: tuple[int, int]
-    """Where the holder has it: block and row."""
     lapses_at: float
 
 
@@ -124,10 +122,10 @@ class Server:
         """Tell whether this pull gets a redelivered message: several workers get some of them each."""
         return self.options.workers == 1 or self.world.random.random() < 1 / self.options.workers
 
-    def hold(self, holder: object, block: int, sequences: Iterable[int]) -> None:
+    def hold(self, holder: object, sequences: Iterable[int]) -> None:
         lapses_at = self.world.now + ACK_WAIT_SECONDS
-        for row, sequence in enumerate(sequences):
-            self.pending[sequence] = Delivery(holder, (block, row), lapses_at)
+        for sequence in sequences:
+            self.pending[sequence] = Delivery(holder, lapses_at)
 
     # Answers
 

@@ -20,11 +20,11 @@ from penstock_worker.policy.machine import (
 from penstock_worker.policy.machine import machine as whole
 from penstock_worker.policy.machine.actions import Action, HoldReason
 from penstock_worker.policy.machine.batch import Batch, Stage
-from penstock_worker.policy.machine.blocks import Blocks, Row
+from penstock_worker.policy.machine.blocks import Blocks
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.finished import Finished
 from penstock_worker.policy.machine.leases import Leases
-from penstock_worker.policy.machine.pieces import Pieces, rows_as_pieces
+from penstock_worker.policy.machine.pieces import Pieces
 from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.ranges import contains
 from tests.worker.simulation.run import run
@@ -48,9 +48,9 @@ def set_to(owner: object, name: str, value: object) -> Spoil:
 MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
     "never_renews": (7, set_to(Leases, "renew", nothing)),
     "renews_too_late": (7, set_to(leases, "RENEWALS_PER_ACK_WAIT", 1)),
-    "runs_a_message_twice_that_is_redelivered_while_held": (122, set_to(arriving, "_replace_in", nothing)),
+    "runs_a_message_twice_that_is_redelivered_while_held": (122, set_to(Blocks, "held", lambda *_: {})),
     "forgets_finished_batches_at_once": (27, set_to(Finished, "is_dead", nothing)),
-    "does_not_recall_batches": (217, set_to(recall.Recall, "find", nothing)),
+    "does_not_recall_batches": (217, set_to(recall.Recall, "find", lambda *_: [])),
     "recalls_batches_without_all_their_messages": (690, set_to(recall, "PATIENCE_ACK_WAITS", 0)),
     "waits_forever_for_messages_that_are_not_redelivered": (207, set_to(recall, "PATIENCE_ACK_WAITS", 1000)),
     "takes_a_lost_spark_for_bad_data": (12, set_to(running, "lost", lambda *_, **__: True)),
@@ -75,11 +75,6 @@ MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
     "keeps_collected_messages_when_leaving": (7, set_to(leaving, "give_back_collected", nothing)),
     "collects_ahead_during_long_runs": (9, set_to(collecting, "_collects_ahead", lambda *_: True)),
     "never_unretires": (0, set_to(Books, "is_leaving", property(lambda _: True))),
-    "keeps_what_it_held_while_it_was_frozen": (
-        298,
-        set_to(Leases, "_let_go", nothing),
-        set_to(arriving, "_replace_waiting", nothing),
-    ),
     "dead_letters_a_batch_with_a_transient_error": (
         9,
         set_to(
@@ -175,16 +170,6 @@ def loses_the_second_half_of_a_split_batch(patch: Patch) -> None:
                     books.remove(batch)
 
     patch.setattr(splitting, "decide", decide)
-
-
-@mutant(122)
-def answers_with_the_reply_subject_of_the_former_delivery(patch: Patch) -> None:
-    def replace(books: Books, batch: Batch, rows: dict[int, Row]) -> None:
-        for sequence in list(rows):
-            if books.blocks.find(batch.pieces, sequence):
-                books.let_go(rows_as_pieces([rows.pop(sequence)]))
-
-    patch.setattr(arriving, "_replace_in", replace)
 
 
 @mutant(2)

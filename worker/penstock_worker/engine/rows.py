@@ -7,7 +7,8 @@ a block are taken apart together, not each alone, and by no thread but the calle
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
+from operator import lt
 from typing import TypeVar
 
 import pyarrow as pa
@@ -114,19 +115,23 @@ def joined(parts: Sequence[Rows]) -> Rows:
 
 
 def table(rows: Rows, stream: str) -> pa.Table:
-    """Return messages as the driver gets them, in the columns of the exchange."""
+    """Return messages as the driver gets them: in the columns of the exchange, in the order of their sequences."""
     count = len(rows)
     microseconds = pc.divide(pa.array(rows.timestamps_ns, pa.int64()), NANOSECONDS_PER_MICROSECOND)
+    sequences = pa.array(rows.sequences, pa.int64())
     columns = [
         _texts(rows.subjects),
         pa.array(rows.payloads, pa.binary()),
         _header_column(rows.headers, count),
         pa.repeat(pa.scalar(stream, pa.string()), count),
-        pa.array(rows.sequences, pa.int64()),
+        sequences,
         microseconds.cast(COLUMNS.field("timestamp").type),
         pa.array(rows.delivered, pa.int32()),
     ]
-    return pa.Table.from_arrays(columns, schema=COLUMNS)
+    messages = pa.Table.from_arrays(columns, schema=COLUMNS)
+    if all(map(lt, rows.sequences, islice(rows.sequences, 1, None))):
+        return messages
+    return messages.take(pc.sort_indices(sequences))
 
 
 def _facts(replies: list[bytes]) -> tuple[list[int], list[int], list[int]]:

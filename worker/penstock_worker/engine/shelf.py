@@ -5,7 +5,8 @@ Knows which rows a piece means. Does not know batches, nor when an answer is fin
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import attrgetter
 
 from penstock_worker.engine.rows import Rows, joined
 from penstock_worker.policy.machine.events import Arrived
@@ -19,20 +20,20 @@ class _Block:
     """How large the rows are, summed up."""
     answered: bytearray
     """1 for each row that has its final answer."""
+    unanswered: int
 
-    def unanswered(self, piece: Piece) -> int:
-        return self.answered.count(0, piece.start, piece.stop)
-
-    def answer(self, piece: Piece) -> int:
-        """Note that rows have their final answer, and return how large those are that had none."""
-        offsets = self.offsets
-        if self.unanswered(piece) == len(piece):
+    def answer(self, piece: Piece) -> tuple[int, int]:
+        """Note that rows have their final answer, and return how many and how large those are that had none."""
+        offsets, length = self.offsets, piece.stop - piece.start
+        count = self.answered.count(0, piece.start, piece.stop)
+        if count == length:
             size_bytes = offsets[piece.stop] - offsets[piece.start]
         else:
             rows = (row for row in range(piece.start, piece.stop) if not self.answered[row])
             size_bytes = sum(offsets[row + 1] - offsets[row] for row in rows)
-        self.answered[piece.start : piece.stop] = b"\x01" * len(piece)
-        return size_bytes
+        self.answered[piece.start : piece.stop] = b"\x01" * length
+        self.unanswered -= count
+        return count, size_bytes
 
 
 class Shelf:
@@ -50,14 +51,14 @@ class Shelf:
     @property
     def unanswered(self) -> int:
         """How many have no final answer yet."""
-        return sum(block.answered.count(0) for block in self._blocks.values())
+        return sum(block.unanswered for block in self._blocks.values())
 
     def put(self, rows: Rows) -> list[Arrived]:
         """Keep messages, fresh and redelivered ones apart, and return what the machine is to be told."""
         if not rows.has_redelivered:
             return [self._keep(rows, redelivered=False)]
         fresh = [row for row, delivered in enumerate(rows.delivered) if delivered <= 1]
-        again = _each_once(rows)
+        again = _rising(rows)
         return [
             *([self._keep(rows.picked(fresh), redelivered=False)] if fresh else []),
             *(self._keep(rows.picked(some), redelivered=True) for some in again),
@@ -66,7 +67,7 @@ class Shelf:
     def _keep(self, rows: Rows, *, redelivered: bool) -> Arrived:
         self._last += 1
         offsets = list(accumulate(rows.sizes(), initial=0))
-        self._blocks[self._last] = _Block(rows, offsets, bytearray(len(rows)))
+        self._blocks[self._last] = _Block(rows, offsets, bytearray(len(rows)), len(rows))
         return Arrived(
             block=self._last,
             sequences=rows.sequences,
@@ -77,7 +78,15 @@ class Shelf:
 
     def rows(self, pieces: Iterable[Piece]) -> Rows:
         """Return the messages of pieces, in their order."""
-        return joined([self._blocks[piece.block].rows.part(piece.start, piece.stop) for piece in pieces])
+        parts = []
+        for number, some in groupby(pieces, key=attrgetter("block")):
+            first, *others = some
+            rows = self._blocks[number].rows
+            if others:
+                parts.append(rows.picked([row for each in (first, *others) for row in range(each.start, each.stop)]))
+            else:
+                parts.append(rows.part(first.start, first.stop))
+        return joined(parts)
 
     def replies(self, pieces: Iterable[Piece]) -> list[bytes]:
         """Return where answers to these messages go."""
@@ -90,25 +99,25 @@ class Shelf:
         """
         messages = size_bytes = 0
         for piece in pieces:
-            if piece.block in self._blocks:
-                messages += self._blocks[piece.block].unanswered(piece)
-                size_bytes += self._blocks[piece.block].answer(piece)
-                if 0 not in self._blocks[piece.block].answered:
+            block = self._blocks.get(piece.block)
+            if block is not None:
+                count, size = block.answer(piece)
+                messages += count
+                size_bytes += size
+                if not block.unanswered:
                     del self._blocks[piece.block]
         return messages, size_bytes
 
 
-def _each_once(rows: Rows) -> list[list[int]]:
-    """Return the rows that came before, as groups in which no sequence comes twice: a block may have it so."""
+def _rising(rows: Rows) -> list[list[int]]:
+    """Return the rows that came before, as groups in which sequences rise: a block may have them in any order."""
     groups: list[list[int]] = []
-    seen: list[set[int]] = []
-    for row, delivered in enumerate(rows.delivered):
-        if delivered > 1:
-            sequence = rows.sequences[row]
-            place = next((place for place, known in enumerate(seen) if sequence not in known), len(seen))
-            if place == len(seen):
-                groups.append([])
-                seen.append(set())
-            groups[place].append(row)
-            seen[place].add(sequence)
+    again = [row for row, delivered in enumerate(rows.delivered) if delivered > 1]
+    for row in sorted(again, key=rows.sequences.__getitem__):
+        sequence = rows.sequences[row]
+        group = next((group for group in groups if rows.sequences[group[-1]] < sequence), None)
+        if group is None:
+            groups.append([row])
+        else:
+            group.append(row)
     return groups

@@ -5,6 +5,7 @@ Knows numbers only.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 
 Range = tuple[int, int]
 """First and last, both of it."""
@@ -29,7 +30,7 @@ def _runs(sequences: Iterable[int]) -> Iterator[Range]:
 
 
 def contains(ranges: Sequence[Range], sequence: int) -> bool:
-    place = bisect_right(ranges, sequence, key=lambda one: one[0])
+    place = bisect_right(ranges, (sequence, inf))
     return place > 0 and sequence <= ranges[place - 1][1]
 
 

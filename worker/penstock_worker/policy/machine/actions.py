@@ -24,7 +24,7 @@ class AwaitDriver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandOver:
-    """Have the driver run a batch; `RunEnded` or `DriverLost` follows. Rows are in the order of their sequences."""
+    """Have the driver run a batch; `RunEnded` or `DriverLost` follows. It gets the rows in the order of sequences."""
 
     batch_id: str
     run: int
@@ -151,7 +151,7 @@ class GiveBack:
 
 @dataclass(frozen=True, slots=True)
 class LetGo:
-    """Answer nothing: a newer delivery of these messages is held, or their stream is gone. Final; not answered.
+    """Answer nothing: another delivery of these messages is held, or their stream is gone. Final; not answered.
 
     What a run or a letter needs of these rows is needed until that is over all the same.
     """

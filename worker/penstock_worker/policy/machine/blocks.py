@@ -5,14 +5,12 @@ stand in a row. Does not know batches.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
-from penstock_worker.policy.machine.pieces import Piece, Pieces
+from penstock_worker.policy.machine.pieces import Piece, Pieces, Row
 from penstock_worker.policy.ranges import Range, ranges_of
-
-Row = tuple[int, int]
-"""A block's number, and a row of it."""
 
 
 @dataclass(slots=True)
@@ -20,11 +18,17 @@ class Block:
     """One block, as the shell told it."""
 
     sequences: Sequence[int]
+    """They rise."""
     stored_at: Sequence[int]
     offsets: Sequence[int]
-    redelivered: bool
     arrived_at: float
-    unanswered: int
+    unanswered: int = field(init=False)
+    is_answered: bytearray = field(init=False)
+    """1 for each row that has its final answer."""
+
+    def __post_init__(self) -> None:
+        self.unanswered = len(self.sequences)
+        self.is_answered = bytearray(len(self.sequences))
 
 
 class Blocks:
@@ -44,10 +48,11 @@ class Blocks:
     def answered(self, pieces: Iterable[Piece]) -> None:
         """Forget rows that have their final answer, and blocks of which nothing is left."""
         for piece in pieces:
-            block = self._blocks[piece.block]
-            self.messages -= len(piece)
-            self.bytes -= self.bytes_of(piece)
-            block.unanswered -= len(piece)
+            block, rows = self._blocks[piece.block], piece.stop - piece.start
+            self.messages -= rows
+            self.bytes -= block.offsets[piece.stop] - block.offsets[piece.start]
+            block.unanswered -= rows
+            block.is_answered[piece.start : piece.stop] = b"\x01" * rows
             if not block.unanswered:
                 del self._blocks[piece.block]
 
@@ -58,15 +63,20 @@ class Blocks:
     def arrived_at(self, piece: Piece) -> float:
         return self._blocks[piece.block].arrived_at
 
-    def sequence(self, row: Row) -> int:
-        return self._blocks[row[0]].sequences[row[1]]
+    def sequences(self, piece: Piece) -> Sequence[int]:
+        return self._blocks[piece.block].sequences[piece.start : piece.stop]
 
     def stored_at(self, row: Row) -> int:
         return self._blocks[row[0]].stored_at[row[1]]
 
+    def times(self, piece: Piece) -> Sequence[int]:
+        """Return when the stream took each message of a piece."""
+        return self._blocks[piece.block].stored_at[piece.start : piece.stop]
+
     def newest(self, pieces: Pieces) -> int:
-        """Return when the stream took the last message of pieces that rise."""
-        return self.stored_at((pieces[-1].block, pieces[-1].stop - 1))
+        """Return when the stream took the last message of pieces."""
+        last = max(pieces, key=lambda piece: self._blocks[piece.block].sequences[piece.stop - 1])
+        return self.stored_at((last.block, last.stop - 1))
 
     def rows_within(self, piece: Piece, messages: int, size_bytes: int) -> int:
         """Return how many rows of the piece, from its start, are within both limits."""
@@ -74,34 +84,45 @@ class Blocks:
         by_bytes = bisect_right(offsets, offsets[piece.start] + size_bytes) - 1 - piece.start
         return max(0, min(len(piece), messages, by_bytes))
 
-    def ranges(self, pieces: Iterable[Piece]) -> tuple[Range, ...]:
-        """Return the sequences of pieces that rise from one to the next. Pieces without gaps are not looked into."""
+    def ranges(self, pieces: Pieces) -> tuple[Range, ...]:
+        """Return the sequences of pieces. Where these rise from one to the next, those without gaps are not read."""
         ranges: list[Range] = []
         for piece in pieces:
-            for first, last in self._ranges_of(piece):
-                if ranges and ranges[-1][1] + 1 == first:
-                    ranges[-1] = (ranges[-1][0], last)
-                else:
-                    ranges.append((first, last))
+            sequences = self._blocks[piece.block].sequences
+            first, last = sequences[piece.start], sequences[piece.stop - 1]
+            if ranges and ranges[-1][1] >= first:
+                return ranges_of(sorted(chain.from_iterable(map(self.sequences, pieces))))
+            if last - first + 1 == piece.stop - piece.start:
+                more: tuple[Range, ...] = ((first, last),)
+            else:
+                more = ranges_of(sequences[piece.start : piece.stop])
+            if ranges and ranges[-1][1] + 1 == first:
+                ranges[-1] = (ranges[-1][0], more[0][1])
+                more = more[1:]
+            ranges += more
         return tuple(ranges)
 
-    def _ranges_of(self, piece: Piece) -> Iterable[Range]:
-        sequences = self._blocks[piece.block].sequences
-        first, last = sequences[piece.start], sequences[piece.stop - 1]
-        if last - first + 1 == len(piece):
-            return ((first, last),)
-        return ranges_of(sequences[piece.start : piece.stop])
-
-    def rows(self, pieces: Iterable[Piece]) -> Iterator[Row]:
+    def find(self, pieces: Iterable[Piece], wanted: Collection[int]) -> dict[int, Row]:
+        """Return the rows of pieces that have a wanted sequence and no final answer, by the sequence."""
+        found: dict[int, Row] = {}
+        first, last = min(wanted, default=0), max(wanted, default=-1)
         for piece in pieces:
-            for row in range(piece.start, piece.stop):
-                yield piece.block, row
+            block = self._blocks[piece.block]
+            sequences = block.sequences
+            start = bisect_left(sequences, first, piece.start, piece.stop)
+            for row in range(start, bisect_right(sequences, last, start, piece.stop)):
+                if sequences[row] in wanted and not block.is_answered[row]:
+                    found[sequences[row]] = piece.block, row
+        return found
 
-    def find(self, pieces: Pieces, sequence: int) -> Row | None:
-        """Look for a sequence among pieces that rise, each in itself."""
-        for piece in pieces:
-            sequences = self._blocks[piece.block].sequences
-            row = bisect_left(sequences, sequence, piece.start, piece.stop)
-            if row < piece.stop and sequences[row] == sequence:
-                return piece.block, row
-        return None
+    def held(self, wanted: Collection[int]) -> dict[int, Row]:
+        """Return where messages of these sequences are held."""
+        first, last = min(wanted), max(wanted)
+        return self.find(
+            (
+                Piece(number, 0, len(block.sequences))
+                for number, block in self._blocks.items()
+                if block.sequences[0] <= last and first <= block.sequences[-1]
+            ),
+            wanted,
+        )

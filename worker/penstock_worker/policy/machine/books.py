@@ -4,18 +4,17 @@ Knows how a thing is written down, and the sum that must be right: every message
 finally answered. Does not know what follows from anything.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock_worker.policy.identity import batch_id
 from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.actions import Action, Note
 from penstock_worker.policy.machine.batch import Batch, Root, Stage
-from penstock_worker.policy.machine.blocks import Blocks, Row
+from penstock_worker.policy.machine.blocks import Blocks
 from penstock_worker.policy.machine.circuit import Circuit
 from penstock_worker.policy.machine.finished import Finished
 from penstock_worker.policy.machine.pace import Pace
-from penstock_worker.policy.machine.pieces import Piece, Pieces, count, rows_as_pieces
+from penstock_worker.policy.machine.pieces import Piece, Pieces, count
 from penstock_worker.policy.machine.recall import Recall
 from penstock_worker.policy.machine.waiting import Waiting
 from penstock_worker.policy.settings import EngineSettings
@@ -33,7 +32,7 @@ class Tally:
     repeated: int = 0
     """Processed or put aside before, and come once more."""
     superseded: int = 0
-    """Held when they were delivered anew: the newer delivery counts instead."""
+    """Delivered again while they were held."""
 
     @property
     def answered(self) -> int:
@@ -113,10 +112,6 @@ class Books:
         batch.root.undecided.add(name)
         self.report(Note.OPENED, batch)
         return batch
-
-    def rising(self, rows: Iterable[Row]) -> Pieces:
-        """Return rows as pieces that rise, each in itself and from one to the next."""
-        return rows_as_pieces(sorted(rows, key=self.blocks.sequence))
 
     def running(self) -> list[Batch]:
         return [batch for batch in self.batches.values() if batch.stage is Stage.RUNNING]

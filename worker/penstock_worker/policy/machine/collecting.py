@@ -30,8 +30,7 @@ def collect(books: Books, now: float) -> None:
     """Make batches of what waits, as many as there is room for."""
     while _has_room(books, now):
         if _is_due(books, books.redelivered, now):
-            rows = books.blocks.rows(_take(books, books.redelivered))
-            books.open(books.rising(rows), now, redelivered=True)
+            books.open(_take(books, books.redelivered), now, redelivered=True)
         elif _is_due(books, books.fresh, now):
             books.open(_take(books, books.fresh), now, redelivered=False)
         else:

@@ -41,7 +41,7 @@ class Arrived:
     block: int
     """A number of the shell's; never used twice."""
     sequences: Sequence[int]
-    """In the stream. Those of a fresh block rise; a redelivered one's may stand in any order, each once."""
+    """In the stream. They rise."""
     stored_at: Sequence[int]
     """When the stream took them, by its own clock: what has the same sequence and another time is another message."""
     offsets: Sequence[int]

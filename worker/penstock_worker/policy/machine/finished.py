@@ -37,6 +37,15 @@ class Finished:
         while self._memories and self._memories[0].until <= now:
             self._memories.popleft()
 
+    def __bool__(self) -> bool:
+        return bool(self._memories)
+
+    def among(self, first: int, last: int) -> "Finished":
+        """Return what is remembered of messages from one to another."""
+        few = Finished(0)
+        few._memories.extend(one for one in self._memories if one.ranges[0][0] <= last and first <= one.ranges[-1][1])
+        return few
+
     def is_dead(self, sequence: int, stored_at: int) -> bool | None:
         """Tell whether a message was put aside, or processed; None if neither is remembered."""
         for memory in reversed(self._memories):

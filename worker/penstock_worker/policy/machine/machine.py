@@ -71,7 +71,6 @@ class Machine:
                 running.run_ended(books, event, now, chance)
             case told.Started():
                 losing.await_driver(books, now)
-                arriving.read_ledger(books)
             case told.DriverReady() | told.DriverEnding() | told.DriverLost() | told.DriverUnusable():
                 self._take_driver(event, now)
             case told.LinkLost() | told.LinkBack() | told.Reborn() | told.Counted():
@@ -181,7 +180,7 @@ class Machine:
         ending.go_on(books, now)
         if not books.has_ended:
             leaving.go_on(books, now)
-            arriving.ask_again(books, now)
+            arriving.look_up(books, now)
             arriving.recall_batches(books, now)
             running.wake_rested(books, now)
             splitting.decide(books, now)

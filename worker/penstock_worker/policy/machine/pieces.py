@@ -4,8 +4,15 @@ A block is what the shell took off its lane in one go, under a number of its own
 stand side by side; a batch is a few pieces. Knows numbers only. Does not know what a message says.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+from penstock_worker.policy.ranges import ranges_of
+
+Row = tuple[int, int]
+"""A block's number, and a row of it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,16 +34,31 @@ def count(pieces: Iterable[Piece]) -> int:
     return sum(map(len, pieces))
 
 
-def rows_as_pieces(rows: Iterable[tuple[int, int]]) -> Pieces:
-    """Return single rows, each as (block, row), as pieces in the same order."""
+def pieces_of(block: int, rows: Iterable[int]) -> Pieces:
+    """Return rows of a block as pieces in the same order."""
+    return tuple(Piece(block, first, last + 1) for first, last in ranges_of(rows))
+
+
+def rows_as_pieces(rows: Iterable[Row]) -> Pieces:
+    """Return single rows as pieces in the same order."""
     pieces: list[Piece] = []
-    for block, row in rows:
-        last = pieces[-1] if pieces else None
-        if last is not None and last.block == block and last.stop == row:
-            pieces[-1] = Piece(block, last.start, row + 1)
-        else:
-            pieces.append(Piece(block, row, row + 1))
+    for block, some in groupby(rows, key=itemgetter(0)):
+        pieces += pieces_of(block, (row for _, row in some))
     return tuple(pieces)
+
+
+def without(pieces: Iterable[Piece], rows: Collection[Row]) -> Pieces:
+    """Return pieces without some of their rows."""
+    blocks = {block for block, _ in rows}
+    kept: list[Piece] = []
+    for piece in pieces:
+        if piece.block in blocks:
+            kept += pieces_of(
+                piece.block, (row for row in range(piece.start, piece.stop) if (piece.block, row) not in rows)
+            )
+        else:
+            kept.append(piece)
+    return tuple(kept)
 
 
 def cut(pieces: Pieces, rows: int) -> tuple[Pieces, Pieces]:

@@ -9,15 +9,19 @@ somebody deleted them), then after a while the others go on as a batch of a new 
     committed             acknowledged as they come, no run
     some did not come     replaced: those that did come form a batch of their own
 
+Redelivered messages wait for a reading of the ledger that begins after they came: whoever had them before has written
+down their batch by then. What was read is matched against them in steps that a busy event loop can take.
+
 Knows entries and rows. Does not know what runs, nor what the ledger is kept in.
 """
 
-from collections.abc import Collection, Iterator
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from penstock_worker.policy.ledger import Entry
-from penstock_worker.policy.machine.blocks import Row
-from penstock_worker.policy.machine.pieces import Piece, Pieces, rows_as_pieces
+from penstock_worker.policy.machine.delays import before_asking_again
+from penstock_worker.policy.machine.pieces import Piece, Pieces, count
 
 PATIENCE_ACK_WAITS = 1.5
 """After the last of its messages that came: they all lapsed with one worker, within one ack wait."""
@@ -29,6 +33,8 @@ DOUBLINGS_MAX = 10
 PASSINGS_PER_PATIENCE = 12
 PASSING_PATIENCES = 2
 """So long it is tried to have a batch come together with another worker."""
+READING_PAUSE = 3
+"""After a reading of the ledger, in times that it took: what many workers read together, a server has to send."""
 
 
 @dataclass(slots=True)
@@ -38,17 +44,16 @@ class Recalled:
     entry: Entry
     runs: int
     """That it had under this engine."""
-    rows: dict[int, Row] = field(default_factory=dict)
+    missing: int
+    """How many of its messages are not here."""
+    pieces: list[Piece] = field(default_factory=list)
+    gathers: bool = False
+    """Whether the others are to come here: of several workers, to who has the first message."""
     last_at: float = 0
 
     @property
     def is_whole(self) -> bool:
-        return len(self.rows) == self.entry.count
-
-    @property
-    def gathers(self) -> bool:
-        """Tell whether the others are to come here: of several workers, to who has the first message."""
-        return self.entry.ranges[0][0] in self.rows
+        return not self.missing
 
 
 @dataclass(slots=True)
@@ -66,9 +71,16 @@ class Recall:
         self.uses_ledger = uses_ledger
         self.passes_on = uses_ledger and passes_on
         self._patience_seconds = patience_seconds * PATIENCE_ACK_WAITS
-        self.unsorted: Pieces = ()
-        """Redelivered messages for which the ledger is being read."""
+        self.unread: list[Piece] = []
+        """Redelivered messages for which the ledger is to be read."""
+        self.reading: list[Piece] = []
+        """Those for which it is being read."""
+        self.unsorted: deque[Piece] = deque()
+        """Those for which it has been read."""
+        self.step_at = 0.0
+        """Not before this is any of that looked up, or made a batch again."""
         self.is_asked = False
+        self.asked_at = 0.0
         self.has_read = not uses_ledger
         """Whether former batches are known; before that nothing is pulled."""
         self.failures = 0
@@ -84,7 +96,35 @@ class Recall:
     @property
     def is_expecting(self) -> bool:
         """Whether something came again of which there may be more."""
-        return bool(self.unsorted or self.recalled)
+        return bool(self.unread or self.reading or self.unsorted or self.recalled)
+
+    def add_unread(self, pieces: Pieces) -> None:
+        """Have messages wait for a reading that begins from now on."""
+        (self.unread if self.uses_ledger else self.unsorted).extend(pieces)
+
+    def ask(self, now: float) -> None:
+        self.is_asked, self.asked_at = True, now
+        self.reading += self.unread
+        self.unread.clear()
+
+    def failed(self, now: float, chance: float, *, counts: bool) -> None:
+        """Ask again later, for all that came. What fails while the link is away does not count."""
+        self.is_asked = False
+        self.failures += counts
+        self.ask_at = now + before_asking_again(max(self.failures, 1), chance)
+        self.unread[:0] = self.reading
+        self.reading.clear()
+
+    def has_been_read(self, now: float) -> None:
+        self.is_asked, self.has_read, self.failures = False, True, 0
+        self.ask_at = now + READING_PAUSE * (now - self.asked_at)
+        self.unsorted += self.reading
+        self.reading.clear()
+
+    @property
+    def size(self) -> int:
+        """How many former batches are known."""
+        return len(self.read) + len(self.remembered)
 
     def remember(self, entry: Entry, runs: int) -> None:
         self.remembered[entry.batch_id] = entry, runs
@@ -94,38 +134,29 @@ class Recall:
         known = live | self.remembered.keys()
         self.read = {entry.batch_id: entry.after_a_loss() for entry in entries if entry.batch_id not in known}
 
-    def find(self, sequence: int, stored_at: int) -> tuple[Entry, int] | None:
-        """Return the batch that a message belonged to, with its runs under this engine."""
-        for entry, runs in self.remembered.values():
-            if entry.holds(sequence, stored_at):
-                return entry, runs
-        for entry in self.read.values():
-            if entry.holds(sequence, stored_at):
-                return entry, 0
-        return None
+    def find(self, first: int, last: int) -> list[tuple[Entry, int]]:
+        """Return the batches to which messages from one to another may have belonged, with their runs here."""
+        known = (*self.remembered.values(), *((entry, 0) for entry in self.read.values()))
+        return [one for one in known if one[0].ranges[0][0] <= last and first <= one[0].ranges[-1][1]]
 
     def forget(self, batch_id: str) -> None:
         self.remembered.pop(batch_id, None)
         self.read.pop(batch_id, None)
         self.passed_on.pop(batch_id, None)
 
-    def add(self, entry: Entry, runs: int, sequence: int, row: Row, now: float) -> None:
-        recalled = self.recalled.setdefault(entry.batch_id, Recalled(entry, runs))
-        recalled.rows[sequence] = row
+    def add(self, entry: Entry, runs: int, pieces: Pieces, first: int, now: float) -> None:
+        """Add messages of a batch, of which `first` is the first."""
+        recalled = self.recalled.get(entry.batch_id)
+        if recalled is None:
+            recalled = self.recalled[entry.batch_id] = Recalled(entry, runs, missing=entry.count)
+        recalled.pieces += pieces
+        recalled.missing -= count(pieces)
+        recalled.gathers |= first == entry.ranges[0][0]
         recalled.last_at = now
-
-    def drop(self, sequences: Collection[int]) -> list[Row]:
-        """Take these messages out, as far as they are here."""
-        dropped: list[Row] = []
-        for name, recalled in list(self.recalled.items()):
-            dropped += [recalled.rows.pop(sequence) for sequence in sequences if sequence in recalled.rows]
-            if not recalled.rows:
-                del self.recalled[name]
-        return dropped
 
     def take(self, now: float) -> Iterator[Recalled]:
         """Take those that are whole, or were waited for long enough."""
-        for name, recalled in list(self.recalled.items()):
+        for name, recalled in list(self.recalled.items()) if self.step_at <= now else ():
             if recalled.is_whole or self._expires_at(recalled) <= now:
                 del self.recalled[name]
                 self.forget(name)
@@ -138,7 +169,7 @@ class Recall:
                 passing = self.passed_on.setdefault(name, Passing(now))
                 passing.times += 1
                 del self.recalled[name]
-                yield rows_as_pieces(sorted(recalled.rows.values()))
+                yield tuple(recalled.pieces)
 
     def _is_for_others(self, recalled: Recalled, now: float) -> bool:
         if not self.passes_on or recalled.is_whole or recalled.gathers:
@@ -159,6 +190,7 @@ class Recall:
         return recalled.last_at + min(pause_seconds, self._patience_seconds / PASSINGS_PER_PATIENCE)
 
     def due(self) -> Iterator[float]:
+        yield self.step_at
         for recalled in self.recalled.values():
             yield self._passes_at(recalled)
             yield self._expires_at(recalled)
@@ -169,11 +201,11 @@ class Recall:
         return tuple(entry.batch_id for entry in entries if entry.ranges[-1][1] <= ack_floor)
 
     def pieces(self) -> Pieces:
-        rows = (row for recalled in self.recalled.values() for row in recalled.rows.values())
-        return (*self.unsorted, *(Piece(block, row, row + 1) for block, row in rows))
+        recalled = (piece for recalled in self.recalled.values() for piece in recalled.pieces)
+        return (*self.unread, *self.reading, *self.unsorted, *recalled)
 
     def take_all(self) -> Pieces:
         pieces = self.pieces()
-        self.unsorted = ()
-        self.recalled.clear()
+        for held in (self.unread, self.reading, self.unsorted, self.recalled):
+            held.clear()
         return pieces

@@ -12,11 +12,11 @@ from collections import defaultdict
 from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.actions import Action, Letter, Note, Terminated
 from penstock_worker.policy.machine.batch import ASKING, Batch, Stage
-from penstock_worker.policy.machine.blocks import Row
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.delays import before_asking_again
-from penstock_worker.policy.machine.pieces import Piece, Pieces, count, rows_as_pieces
+from penstock_worker.policy.machine.pieces import Piece, Row, rows_as_pieces, without
 from penstock_worker.policy.outcome import Outcome
+from penstock_worker.policy.ranges import contains
 
 SETTLE_TRIES = 3
 """A server that was killed may have forgotten the delivery, and never confirms. It delivers again."""
@@ -29,7 +29,7 @@ def went_well(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
     batch.dead = {
         rejection.sequence: rejection.reason
         for rejection in outcome.rejections
-        if books.blocks.find(batch.pieces, rejection.sequence)
+        if contains(batch.ranges, rejection.sequence)
     }
     batch.todo = [
         *([Stage.PUBLISHING] if batch.outgoing else []),
@@ -65,11 +65,6 @@ def _question(books: Books, batch: Batch) -> Action:
     return actions.WriteLedger(batch.entry(worker, committed=batch.stage is Stage.COMMITTING))
 
 
-def _dead_rows(books: Books, batch: Batch) -> dict[int, Row]:
-    found = {sequence: books.blocks.find(batch.pieces, sequence) for sequence in batch.dead}
-    return {sequence: row for sequence, row in found.items() if row is not None}
-
-
 def _letters(books: Books, batch: Batch) -> tuple[Letter, ...]:
     return tuple(
         Letter(
@@ -79,23 +74,19 @@ def _letters(books: Books, batch: Batch) -> tuple[Letter, ...]:
             fault=batch.fault,
             attempts=max(batch.runs, 1),
         )
-        for sequence, (block, row) in _dead_rows(books, batch).items()
+        for sequence, (block, row) in books.blocks.find(batch.pieces, batch.dead.keys()).items()
     )
 
 
 def _settle(books: Books, batch: Batch) -> actions.Settle:
     if not batch.dead:
         return actions.Settle(batch.id, batch.pieces)
-    rows = _dead_rows(books, batch)
+    rows = books.blocks.find(batch.pieces, batch.dead.keys())
     by_reason: defaultdict[str, list[Row]] = defaultdict(list)
     for sequence, row in rows.items():
         by_reason[batch.dead[sequence]].append(row)
     terminated = tuple(Terminated(rows_as_pieces(sorted(some)), reason) for reason, some in by_reason.items())
-    return actions.Settle(batch.id, _without(books, batch, set(rows.values())), terminated)
-
-
-def _without(books: Books, batch: Batch, rows: set[Row]) -> Pieces:
-    return rows_as_pieces(row for row in books.blocks.rows(batch.pieces) if row not in rows)
+    return actions.Settle(batch.id, without(batch.pieces, set(rows.values())), terminated)
 
 
 # Answers
@@ -126,7 +117,7 @@ def settled(books: Books, batch_id: str, now: float, *, confirmed: bool = True) 
     batch = books.batches.get(batch_id)
     if batch is None or batch.stage is not Stage.SETTLING:
         return
-    dead = count(Piece(block, row, row + 1) for block, row in _dead_rows(books, batch).values())
+    dead = len(batch.dead)
     books.tally.dead_lettered += dead
     books.tally.acked += batch.count - dead
     books.finished.add(batch.ranges, batch.newest, frozenset(batch.dead), now)

@@ -4,10 +4,9 @@ Knows how much is there and since when, and how to take off what a batch may hav
 """
 
 from collections import deque
-from collections.abc import Collection
 
 from penstock_worker.policy.machine.blocks import Blocks
-from penstock_worker.policy.machine.pieces import Piece, Pieces, rows_as_pieces
+from penstock_worker.policy.machine.pieces import Piece, Pieces
 
 
 class Waiting:
@@ -42,15 +41,6 @@ class Waiting:
         self._pieces.clear()
         self.messages = self.bytes = 0
         return pieces
-
-    def drop(self, sequences: Collection[int]) -> Pieces:
-        """Take these out, as far as they are here."""
-        rows = {row for sequence in sequences if (row := self._blocks.find(self.pieces, sequence))}
-        if not rows:
-            return ()
-        everything = list(self._blocks.rows(self.take_all()))
-        self.add(rows_as_pieces(row for row in everything if row not in rows))
-        return rows_as_pieces(row for row in everything if row in rows)
 
     def take(self, messages: int, size_bytes: int) -> Pieces:
         """Take what is within both limits, and one message in any case."""
