@@ -124,6 +124,11 @@ class Bucket:
         async with self.watch(*keys, ignore_deletes=True, headers_only=True) as watch:
             return [entry.key for entry in await watch.initial()]
 
+    async def entries(self, *keys: str) -> list[Entry]:
+        """Return the last entries of all keys that have a value, or of those that match, by one ordered reading."""
+        async with self.watch(*keys, ignore_deletes=True) as watch:
+            return await watch.initial()
+
     async def history(self, key: str) -> list[Entry]:
         """Return all that is kept of a key, the oldest first."""
         async with self.watch(checked_key(key), include_history=True) as watch:

@@ -334,6 +334,7 @@ async def test_keys_and_histories_are_listed_and_old_marks_cleared(every_jetstre
     bucket = await filled(every_jetstream, fresh_name, history=5)
     assert sorted(await bucket.keys()) == ["a", "b"]
     assert await bucket.keys("b", "c") == ["b"]
+    assert [(entry.key, entry.value) for entry in await bucket.entries("b", "c")] == [("b", b"2")]
     history = [(entry.operation, entry.value, entry.revision) for entry in await bucket.history("c")]
     assert history == [("put", b"3", 3), ("delete", b"", 5)]
     assert await bucket.history("x") == []

@@ -3,6 +3,7 @@
 Knows the bucket and its keys. What an entry is stands in policy.ledger; when one is written is the machine's matter.
 """
 
+import asyncio
 import logging
 from dataclasses import dataclass
 
@@ -15,6 +16,10 @@ BUCKET = "penstock-ledger"
 DESCRIPTION = "Open batches of Penstock's queue groups"
 KEPT_SECONDS = 30 * 24 * 3600.0
 """What workers leave that never come back is removed after so long."""
+MARK_SECONDS = 1.0
+"""The shortest that a server takes."""
+DECODED_AT_ONCE_BYTES = 64 << 10
+"""In about 20 ms; then the event loop does other things."""
 
 logger = logging.getLogger(__name__)
 
@@ -32,18 +37,22 @@ class LedgerStore:
     async def entries(self) -> tuple[Entry, ...]:
         """Return all that is open, as far as it can be read."""
         found = []
-        for key in await self.bucket.keys(f"{self._prefix}.>"):
-            held = await self.bucket.get(key, from_leader=True)
-            entry = held and self._entry(key, held.value)
-            if entry:
+        decoded_bytes = 0
+        for held in await self.bucket.entries(f"{self._prefix}.>"):
+            if (entry := self._entry(held.key, held.value)) is not None:
                 found.append(entry)
+            decoded_bytes += len(held.value)
+            if decoded_bytes >= DECODED_AT_ONCE_BYTES:
+                decoded_bytes = 0
+                await asyncio.sleep(0)
         return tuple(found)
 
     async def write(self, entry: Entry) -> None:
         await self.bucket.put(self._key(entry.batch_id), encode(entry, incarnation=self.incarnation))
 
     async def delete(self, batch_id: str) -> None:
-        await self.bucket.delete(self._key(batch_id))
+        """Remove an entry. Its mark goes away by itself: marks that stay would be read with each reading."""
+        await self.bucket.purge(self._key(batch_id), ttl_seconds=MARK_SECONDS)
 
     @property
     def _prefix(self) -> str:

@@ -20,12 +20,9 @@ async def entries(jetstream: JetStream, place: GroupPlace) -> dict[str, tuple[by
         bucket = await jetstream.key_value.open(BUCKET)
     except MissingError:
         return {}
-    found = {}
-    for key in await bucket.keys(f"{prefix}>"):
-        entry = await bucket.get(key, from_leader=True)
-        if entry is not None:  # settled since its key was read
-            found[f"{place.stream}.{place.consumer}.{key.removeprefix(prefix)}"] = (entry.value, entry.created)
-    return found
+    found = await bucket.entries(f"{prefix}>")
+    own = f"{place.stream}.{place.consumer}."
+    return {f"{own}{entry.key.removeprefix(prefix)}": (entry.value, entry.created) for entry in found}
 
 
 async def life(jetstream: JetStream, place: GroupPlace) -> str | None:
