@@ -44,6 +44,11 @@ class Lane(Consumption):
         self._carry_out(self._machine.processed(len(block), size_bytes, self._loop.time()))
         return block
 
+    @property
+    def is_asking(self) -> bool:
+        """Tell whether a request for messages is open."""
+        return self._machine.in_flight > 0
+
     def allow(self, messages: int | None) -> None:
         """State the room: how many messages the user can take in addition to those taken so far; None: no limit.
 

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 import pytest
 
+from penstock_jetstream.errors import BufferFullError
+from penstock_worker.engine.answers import Answers
 from penstock_worker.engine.ground import look
 from penstock_worker.engine.ledger_store import LedgerStore, open_ledger
 from penstock_worker.policy.identity import batch_id
@@ -214,6 +216,27 @@ async def test_deletion_of_the_consumer_ends_the_engine(work: Scene) -> None:
         stop = await engine
     assert stop.code == 1
     assert "was deleted" in stop.sentence
+
+
+async def test_engine_that_pulls_nothing_notices_that_its_consumer_was_recreated(work: Scene) -> None:
+    work.change(batch=BatchSettings(max_messages=SOME, max_wait_seconds=0.05, in_flight=1))
+    async with in_a_run(work, work.worker(), messages=4 * SOME) as (engine, _):
+        await work.until_status(lambda status: "full" in status["holds"])
+        await work.replace_consumer()
+        stop = await engine
+    assert stop.code == 1
+    assert "made anew" in stop.sentence
+
+
+async def test_engine_ends_if_it_cannot_carry_out_what_it_decided(work: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise BufferFullError("The buffer is full.")
+
+    monkeypatch.setattr(Answers, "in_progress", refuse)
+    await work.replace_consumer(ack_wait=ACK_WAIT)
+    with pytest.RaisesGroup(BufferFullError, flatten_subgroups=True):
+        async with in_a_run(work, work.worker()) as (engine, _):
+            await engine
 
 
 @pytest.mark.full

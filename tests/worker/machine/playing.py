@@ -73,11 +73,13 @@ class Play:
         return block
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, with ticks."""
+        """Let time pass, with ticks, and answer what the machine then reads in the ledger."""
         until = self.now + seconds
         while self.now < until:
             self.now = min(self.now + TICK_SECONDS, until)
             self.handle(events.Tick())
+            if self.take(actions.ReadLedger):
+                self.handle(events.LedgerRead(self.ledger))
 
     def skip(self, seconds: float) -> None:
         """Let time pass without ticks until the end."""

@@ -3,10 +3,11 @@
 from penstock_worker.policy.identity import batch_id
 from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine import actions, events
-from penstock_worker.policy.machine.actions import Note
+from penstock_worker.policy.machine.actions import HoldReason, Note
+from penstock_worker.policy.machine.arriving import NOTICE_SECONDS
 from penstock_worker.policy.machine.losing import SUSPECTED_FROM
 from penstock_worker.policy.machine.pieces import Piece
-from penstock_worker.policy.machine.recall import FIRST_PASSING_SECONDS, READING_PAUSE
+from penstock_worker.policy.machine.recall import FIRST_PASSING_SECONDS, KEPT_ACK_WAITS, READING_PAUSE
 from penstock_worker.policy.outcome import Verdict
 from penstock_worker.policy.ranges import Range
 from tests.worker.machine.playing import ACK_WAIT_SECONDS, SETTINGS, TICK_SECONDS, Play
@@ -117,9 +118,9 @@ def test_a_slow_ledger_is_read_less_often() -> None:
     play.now += 1
     play.read_ledger()
     play.arrive(5, redelivered=True)
-    play.wait(READING_PAUSE - 0.1)
+    play.skip(READING_PAUSE - 0.1)
     assert not play.take(actions.ReadLedger)
-    play.wait(0.1)
+    play.skip(0.1)
     play.one(actions.ReadLedger)
 
 
@@ -131,7 +132,7 @@ def test_while_the_ledger_cannot_be_read_nothing_is_pulled_and_redelivered_messa
     for play in (starting, later):
         assert play.take(actions.ReadLedger)
         play.handle(events.LedgerUnread("no answer"))
-        play.wait(5)
+        play.skip(5)
         assert not play.runs()
         assert play is later or not play.take(actions.ReleasePull)
         play.one(actions.ReadLedger)
@@ -164,7 +165,10 @@ def test_a_batch_that_was_open_each_time_its_worker_died_is_suspected() -> None:
 def test_an_entry_whose_messages_are_all_acknowledged_is_deleted() -> None:
     old, young = entry((1, 3)), entry((5, 9))
     play = Play.ready(old, young)
-    play.handle(events.Counted(pending=0, ack_pending=5, ack_floor=4))
+    for _ in range(2):
+        assert not play.take(actions.DeleteLedger)
+        play.handle(events.Counted(pending=0, ack_pending=5, ack_floor=4, is_asked_for=True))
+        play.wait(KEPT_ACK_WAITS * ACK_WAIT_SECONDS)
     assert play.one(actions.DeleteLedger).batch_ids == (old.batch_id,)
 
 
@@ -217,3 +221,58 @@ def test_an_engine_stops_if_it_holds_messages_that_the_stream_has_lost() -> None
         play.arrive(3, later=100)
         assert play.one(actions.Stop).code == 1
         assert not play.take(actions.Settle)
+
+
+def test_a_batch_that_another_worker_commits_while_it_is_gathered_here_is_acknowledged() -> None:
+    play = Play.ready(entry((1, 3)))
+    play.redeliver(1, 2)
+    play.ledger = (entry((1, 3), committed=True),)
+    play.wait(ACK_WAIT_SECONDS)
+    assert sum(map(len, play.one(actions.Acknowledge).pieces)) == 2
+    assert not play.held
+
+
+def test_patience_with_a_former_batch_does_not_run_while_nothing_is_pulled() -> None:
+    play = Play.ready(entry((1, 3)))
+    play.redeliver(1, 2)
+    play.handle(events.Pause())
+    play.wait(10 * ACK_WAIT_SECONDS)
+    play.handle(events.Resume())
+    play.redeliver(3)
+    assert play.run().ranges == ((1, 3),)
+
+
+# A server that has changed
+
+
+def test_after_the_server_changed_messages_that_belong_to_no_batch_yet_are_dropped() -> None:
+    play, run = Play.running(1, 2, ledger=True, in_flight=1)
+    play.arrive(3, 4)
+    play.handle(events.ServerChanged())
+    assert play.one(actions.LetGo).pieces == (Piece(2, 0, 2),), "others may have them by now"
+    play.end(run, Verdict.OK)
+    assert len(play.settle()) == 1
+
+
+def test_after_the_server_changed_nothing_is_pulled_until_the_ledger_has_been_read_again() -> None:
+    play = Play.ready()
+    play.handle(events.ServerChanged())
+    assert play.take(actions.HoldPull)[-1].reasons == (HoldReason.STARTING,)
+    play.arrive(1, 2)
+    assert not play.take(actions.ReadLedger), "other workers may not have noticed yet"
+    play.ledger = (entry((1, 3)),)
+    play.wait(NOTICE_SECONDS)
+    assert play.take(actions.ReleasePull)
+    assert not play.runs()
+    play.arrive(3)
+    play.read_ledger()
+    assert play.run().ranges == ((1, 3),), "another worker has opened a batch of what the server forgot it delivered"
+
+
+def test_a_ledger_that_was_read_before_the_server_changed_does_not_count() -> None:
+    play = Play.ready(entry((1, 3)))
+    play.arrive(1, redelivered=True)
+    play.handle(events.ServerChanged(), events.LedgerRead(()))
+    play.wait(1)
+    assert not play.runs()
+    assert HoldReason.STARTING in play.take(actions.HoldPull)[-1].reasons

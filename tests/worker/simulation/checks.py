@@ -7,7 +7,7 @@ membership  no message is in two batches of an engine; a batch's id always stand
 slots       an engine runs no more batches at a time than its settings allow
 leases      no lease lapses of an engine that is awake and connected
 letters     exactly the messages that cannot be processed, crash Spark or are rejected become dead letters
-sink        it has each other message at least once; once with the ledger, if no living worker lost leases
+sink        it has each other message at least once; once with the ledger, but for what docs/reliability.md excuses
 modesty     an engine with long runs pulls nothing beyond them, unless the rest of a former batch may come
 diligence   an engine that holds nothing and has no reason to wait asks for messages
 leaving     an engine that is leaving pulls nothing, and holds only messages of runs that have begun
@@ -16,7 +16,9 @@ no rush     time passes
 all done    after the last fault all messages are answered, and a drain ends
 """
 
-from penstock_worker.policy.machine.actions import Note
+from collections.abc import Iterator
+
+from penstock_worker.policy.machine.actions import Note, Report
 from penstock_worker.policy.machine.batch import BEFORE_A_RUN, Stage
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.collecting import SHORT_SECONDS
@@ -34,6 +36,8 @@ class Checks:
         self.server, self.sink, self.options = server, sink, options
         self.engines: list[Engine] = []
         self.code_was_wrong = False
+        self.lost_leases: set[int] = set()
+        """Messages that lapsed while their engine lived: it was frozen or cut off for longer than the ack wait."""
         server.on_ack, server.on_term, server.on_lapse = self._acked, self._terminated, self._lapsed
         server.on_loss = sink.lose
 
@@ -96,6 +100,12 @@ class Checks:
         assert isinstance(engine, Engine)
         is_well = engine.is_alive and engine.link_is_up and engine.world.now >= engine.frozen_until
         is_well = is_well and engine.world.now - engine.unwell_at > ACK_WAIT_SECONDS
+        if not engine.is_alive:
+            return
+        if engine.world.now < engine.frozen_until or sequence in engine.sequences_of(
+            tuple(engine.machine.books.held_pieces())
+        ):
+            self.lost_leases.add(sequence)
         if is_well and sequence in engine.sequences_of(tuple(engine.machine.books.unsettled_pieces())):
             raise Violation(f"{engine.name} let the lease of message {sequence} lapse")
 
@@ -123,17 +133,19 @@ class Checks:
         batches = self.sink.batches_of[sequence]
         if not batches:
             raise Violation(f"message {sequence} is not in the sink")
-        if len(batches) > 1 and sequence not in self.server.too_late and self._promises_once(batches):
+        if len(batches) > 1 and self.options.ledger and not self._is_excused(sequence):
             raise Violation(f"message {sequence} is in the sink {len(batches)} times: {sorted(batches)}")
 
-    def _promises_once(self, batches: set[str]) -> bool:
-        """Tell whether the ledger guarantees that a message is in one batch only."""
-        reports = [(engine, report) for engine in self.engines for report in engine.notes]
-        cut = {report.batch_id for _, report in reports if report.note is Note.SPLIT}
-        is_replaced = any(engine.was_full and report.note is Note.REPLACED for engine, report in reports)
-        is_forgotten = self.server.forgot_answers and len(self.engines) > 1
-        is_excused = bool(batches & cut) or is_forgotten or is_replaced or self.server.has_lost
-        return self.options.ledger and not self.options.may_have_twins and not is_excused
+    def _is_excused(self, sequence: int) -> bool:
+        """Tell whether a message may be in several batches, each of which has another id."""
+        split = {batch_id for engine in self.engines for report in engine.notes for batch_id in _dissolved(report)}
+        is_dissolved = any(
+            batch_id in split or not all(map(self.server.has, members))
+            for batch_id, members in self.sink.members.items()
+            if any(member == sequence for member, _ in members)
+        )
+        is_unaware = any(sequence in engine.unaware for engine in self.engines)
+        return is_dissolved or is_unaware or sequence in self.lost_leases
 
     def drained(self) -> None:
         for engine in self.engines:
@@ -144,6 +156,16 @@ class Checks:
     def _check_stop(self, engine: Engine) -> None:
         if engine.ended and engine.ended.code and not (self.code_was_wrong or self.server.has_lost):
             raise Violation(f"{engine.name} stops with {engine.ended.code}: {engine.ended.sentence}")
+
+
+def _dissolved(report: Report) -> Iterator[str]:
+    """Return the batch that was split, or that came to nothing as another worker with its first message was busy."""
+    if report.note is Note.SPLIT:
+        yield report.batch_id
+    elif report.note is Note.REPLACED:
+        former = report.detail.split()[-1]
+        if former.split("-")[0] != report.batch_id.split("-")[0]:
+            yield former
 
 
 def _is_with_the_driver(books: Books) -> bool:

@@ -22,6 +22,9 @@ from tests.worker.simulation.driver import LOOK_SECONDS, Driver
 from tests.worker.simulation.options import ACK_WAIT_SECONDS, DEADLINE_SECONDS, GRACE_SECONDS, Options
 from tests.worker.simulation.server import MESSAGE_BYTES, Message, Server
 
+COUNT_SECONDS = 3.0
+NOTICE_SECONDS = 5.0
+"""An engine that is connected notices within this time that the server has changed."""
 PULL_SECONDS = 0.5
 """How often a pull looks for messages."""
 TIMEOUT_SECONDS = 2.0
@@ -51,6 +54,10 @@ class Engine:
     def __init__(self, world: World, options: Options, server: Server, driver: Driver, *, name: str) -> None:
         self.world, self.options, self.server, self.driver, self.name = world, options, server, driver, name
         self.machine = Machine(settings_of(options, name), ack_wait_seconds=ACK_WAIT_SECONDS)
+        self.server_life = server.life
+        """The life of the server that it knows of."""
+        self.unaware: set[int] = set()
+        """Messages that arrived, or that it put into a batch, while it had yet to notice that the server changed."""
         self.is_alive = True
         self.ended: wants.Stop | None = None
         self.frozen_until = 0.0
@@ -58,12 +65,11 @@ class Engine:
         self.unwell_at = 0.0
         """When it last could not renew leases: it was frozen, or disconnected."""
         self.pulls = False
+        self.has_lost_pull = False
         self.room = 0
         """The room that the machine stated last, minus the messages that arrived since then."""
         self.on_the_way = 0
         """How many messages the server has delivered that have not arrived yet."""
-        self.was_full = False
-        """Then missing messages of a recalled batch may have had no chance to come in time."""
         self.messages: dict[int, list[Message]] = {}
         """By block."""
         self.answered: dict[tuple[int, int], str] = {}
@@ -75,13 +81,29 @@ class Engine:
         self._pull_is_due = False
         self.dies_after: type[Action] | None = None
         self._performers = self._perform_by_kind()
-        driver.on_end.append(lambda: self._later(told.DriverEnding()))
-        driver.on_death.append(lambda: self._later(told.DriverLost("the call broke")))
+        delay_seconds = options.delay_seconds  # of both, so that they keep their order
+        driver.on_end.append(lambda: self._later(told.DriverEnding(), delay_seconds))
+        driver.on_death.append(lambda: self._later(told.DriverLost("the call broke"), delay_seconds))
 
     # Events
 
     def start(self) -> None:
         self.tell(told.Started())
+        if self.world.now - self.server.began_at < NOTICE_SECONDS:
+            self.tell(told.ServerChanged())
+        self._count_again()
+
+    def notice(self) -> None:
+        """Find out whether the server is another one, or has forgotten what it knew."""
+        may_notice = self.is_alive and self.link_is_up and self.world.now >= self.frozen_until
+        if may_notice and self.server_life != self.server.life:
+            self.server_life = self.server.life
+            self.tell(told.ServerChanged())
+
+    def _count_again(self) -> None:
+        if self.is_alive:
+            self._count()
+            self.world.after(COUNT_SECONDS, self._count_again)
 
     def tell(self, event: Event) -> None:
         if not self.is_alive:
@@ -139,6 +161,7 @@ class Engine:
             self.link_is_up = True
             self.unwell_at = self.world.now
             self.tell(told.LinkBack())
+            self.notice()
 
     # Actions
 
@@ -156,10 +179,10 @@ class Engine:
             wants.Stop: self._stop,
             wants.HoldPull: self._hold_pull,
             wants.ReleasePull: self._release_pull,
+            wants.RestartPull: lambda _: self._restart_pull(),
             wants.Count: lambda _: after(self._count),
             wants.Settle: self._settle,
             wants.Acknowledge: lambda them: self._send_each(server.ack, self._final(them.pieces, "acknowledge")),
-            wants.Discard: lambda them: self._send_each(server.term, self._final(them.pieces, "discard")),
             wants.GiveBack: lambda them: self._send_each(
                 server.nak, self._final(them.pieces, "nak"), them.delay_seconds
             ),
@@ -184,9 +207,13 @@ class Engine:
         self.world.after(self._delay(), call, *arguments)
 
     def _send(self, call: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 - they are the call's
-        """Send a message without a reply. It arrives even if its sender dies."""
+        """Send a message without a reply. It arrives even if its sender dies, unless the server changes meanwhile."""
         if self.link_is_up:
-            self._after_a_delay(call, *arguments)
+            self._after_a_delay(self._arrive_at, self.server.life, call, *arguments)
+
+    def _arrive_at(self, life: int, call: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401
+        if life == self.server.life or self.world.random.random() < 0.5:
+            call(*arguments)
 
     def _send_each(self, call: Callable[..., Any], messages: list[Message], *arguments: Any) -> None:  # noqa: ANN401
         for message in messages:
@@ -254,6 +281,8 @@ class Engine:
 
     def _write_ledger(self, action: wants.WriteLedger) -> None:
         batch_id = action.entry.batch_id
+        if self.server_life != self.server.life:
+            self.unaware.update(*(range(first, last + 1) for first, last in action.entry.ranges))
         good, bad = told.LedgerWritten(batch_id), told.LedgerFailed(batch_id, "no answer")
         self._ask(lambda: self.server.write(action.entry), good, bad)
 
@@ -276,27 +305,38 @@ class Engine:
         dead = [message for part in action.terminated for message in self._final(part.pieces, "settle")]
         acked = self._final(action.acknowledged, "settle")
         good, bad = told.Settled(action.batch_id), told.NotSettled(action.batch_id, "no answer")
-        self._ask(lambda: self._answer_all(acked, dead), good, bad)
+        life = self.server.life
+        self._ask(lambda: self._answer_all(acked, dead, life), good, bad)
 
-    def _answer_all(self, acked: list[Message], dead: list[Message]) -> bool:
-        """Take answers. If the sender died while it wrote them, only the first may arrive."""
+    def _answer_all(self, acked: list[Message], dead: list[Message], life: int) -> bool:
+        """Take answers. If their sender died while it wrote them, only the first may arrive.
+
+        If the server changed on their way, some are lost, and the last one may be confirmed all the same.
+        """
         answers = [(self.server.term, one) for one in dead] + [(self.server.ack, one) for one in acked]
+        chance = self.world.random
         if not self.is_alive or not self.link_is_up:
-            answers = answers[: self.world.random.randint(0, len(answers))]
+            answers = answers[: chance.randint(0, len(answers))]
+        elif life != self.server.life:
+            first, last = sorted(chance.randint(0, len(answers)) for _ in range(2))
+            answers = answers[:first] + answers[last:]
         confirmed = [answer(message) for answer, message in answers]
         return bool(confirmed) and confirmed[-1]
 
     # The pull
 
-    def _hold_pull(self, action: wants.HoldPull) -> None:
+    def _hold_pull(self, _: wants.HoldPull) -> None:
         self.pulls = False
-        self.was_full |= wants.HoldReason.FULL in action.reasons
 
     def _release_pull(self, action: wants.ReleasePull) -> None:
         self.pulls, self.room = True, action.messages
         if not self._pull_is_due:
             self._pull_is_due = True
             self._after_a_delay(self._pull)
+
+    def _restart_pull(self) -> None:
+        self.has_lost_pull = False
+        self._pull()
 
     def _count(self) -> None:
         if not self.link_is_up:
@@ -305,7 +345,8 @@ class Engine:
         server = self.server
         server.lapse()
         pending = server.last - server.next + 1
-        self._later(told.Counted(pending, len(server.pending) + len(server.available), server.floor))
+        unacknowledged = len(server.pending) + len(server.available)
+        self._later(told.Counted(pending, unacknowledged, server.floor, is_asked_for=not self.has_lost_pull))
 
     @property
     def asks_for(self) -> int:
@@ -314,7 +355,9 @@ class Engine:
 
     def _pull(self) -> None:
         self._pull_is_due = False
-        if not self.is_alive or not self.pulls:
+        if self.pulls and not self.has_lost_pull:
+            self.notice()  # the former leader has ended the pull
+        if not self.is_alive or not self.pulls or self.has_lost_pull:
             return
         if self.link_is_up and self.world.now >= self.frozen_until:
             for sequences in self.server.pull(min(self.options.max_messages * 2, self.asks_for)):
@@ -343,6 +386,8 @@ class Engine:
         if not self.link_is_up:
             return
         self.room = max(0, self.room - len(messages))
+        if self.server_life != self.server.life:
+            self.unaware.update(sequence for sequence, _ in messages)
         self.tell(
             told.Arrived(
                 block=block,

@@ -7,7 +7,7 @@ from penstock_worker.policy.machine import events as told
 from tests.jetstream.simulation.world import World
 from tests.worker.simulation.checks import Checks
 from tests.worker.simulation.driver import Driver, Mood
-from tests.worker.simulation.engine import Engine
+from tests.worker.simulation.engine import NOTICE_SECONDS, Engine
 from tests.worker.simulation.options import GRACE_SECONDS, Options
 from tests.worker.simulation.server import Server
 
@@ -127,6 +127,12 @@ class Faults:
         engine.cut()
         self.world.after(self._duration(), engine.mend)
 
+    def _step_down(self) -> None:
+        """Have another leader elected; links stay, and each engine notices when it next asks about its consumer."""
+        self.server.step_down()
+        for worker in self.workers:
+            self.world.after(self.world.random.random() * NOTICE_SECONDS, worker.engine.notice)
+
     def _restart_server(self) -> None:
         for worker in self.workers:
             self._cut_off(worker.engine)
@@ -143,6 +149,10 @@ class Faults:
 
     def _letters_refused(self) -> None:
         self.server.refuses_letters_until = self._until()
+
+    def _lose_pull(self) -> None:
+        """Have an engine ask for no messages, without knowing it."""
+        self._worker().engine.has_lost_pull = True
 
     # User code, and users
 

@@ -30,10 +30,8 @@ FAULTS = (
     "cancel",
     "terminate",
 )
-LEAVINGS = ("retire", "end_driver")
+LEAVINGS = ("retire", "end_driver", "step_down", "lose_pull")
 """Chosen last, so that seeds without them are the same runs as before these existed."""
-LAPSES = ("freeze", "cut", "restart_server", "lose_newest")
-"""With these, one of several workers may lose its leases and continue."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +59,6 @@ class Options:
     publishes: bool
     """Whether the code publishes something for each batch."""
     faults: tuple[str, ...]
-
-    @property
-    def may_have_twins(self) -> bool:
-        """Tell whether two engines may hold the same messages, each as if it were the only one."""
-        may_lose_leases = self.workers > 1 and any(fault in LAPSES for fault in self.faults)
-        return may_lose_leases or "replace_frozen" in self.faults
 
     def describe(self) -> str:
         return "\n".join(f"    {field.name:<18}{getattr(self, field.name)}" for field in fields(self))

@@ -1,7 +1,7 @@
 """A simulated server: a stream, one consumer, the stream of dead letters and the ledger's bucket.
 
 It behaves as nats-server does: an answer to a former delivery counts like one to the newest, a second answer is not
-confirmed, a restart may forget deliveries.
+confirmed, a restart may forget deliveries and answers, and a new leader may forget deliveries and miss answers.
 """
 
 from collections import Counter
@@ -14,10 +14,8 @@ from tests.worker.simulation.options import ACK_WAIT_SECONDS, Options
 
 INCARNATION = "2026-11-18T12:00:00Z"
 MESSAGE_BYTES = 10
-REMEMBERED_SECONDS = 3 * ACK_WAIT_SECONDS
-"""Engines remember finished batches for a little longer."""
 FORGETTING_SECONDS = 2.0
-"""Younger deliveries and answers may not be on its disk yet."""
+"""Younger deliveries and answers may not be on its disk yet, nor may its replicas know of younger deliveries."""
 
 Message = tuple[int, int]
 """A sequence, and when it was given to this message: after a loss another message may get the same sequence."""
@@ -29,6 +27,7 @@ class Delivery:
 
     holder: object
     lapses_at: float
+    delivered_at: float
 
 
 class Server:
@@ -49,10 +48,11 @@ class Server:
         self.acked: set[int] = set()
         self.terminated: set[int] = set()
         self.answered_at: dict[int, float] = {}
-        self.forgot_answers = False
+        self.life = 1
+        """Another number after each restart and each election of a leader."""
+        self.began_at = -FORGETTING_SECONDS * 100
+        """When that was."""
         self.has_lost = False
-        self.too_late: set[int] = set()
-        """Redelivered so long after their answer was forgotten that no engine remembers it."""
         self.letters: Counter[int] = Counter()
         self.ledger: dict[str, bytes] = {}
         self.refuses_ledger_until = self.refuses_letters_until = 0.0
@@ -114,8 +114,6 @@ class Server:
             del self.available[sequence]
         for sequence in (*again, *fresh):
             self.delivered[sequence] += 1
-            if now - self.answered_at.get(sequence, now) > REMEMBERED_SECONDS:
-                self.too_late.add(sequence)
         return again, fresh
 
     def _is_for_this_one(self) -> bool:
@@ -123,9 +121,9 @@ class Server:
         return self.options.workers == 1 or self.world.random.random() < 1 / self.options.workers
 
     def hold(self, holder: object, sequences: Iterable[int]) -> None:
-        lapses_at = self.world.now + ACK_WAIT_SECONDS
+        now = self.world.now
         for sequence in sequences:
-            self.pending[sequence] = Delivery(holder, lapses_at)
+            self.pending[sequence] = Delivery(holder, now + ACK_WAIT_SECONDS, now)
 
     # Answers
 
@@ -169,9 +167,14 @@ class Server:
                 self.acked.discard(sequence)
                 self.terminated.discard(sequence)
                 self.available[sequence] = self.world.now
-                self.forgot_answers = True
-        for sequence in list(self.pending):
-            if self.world.random.random() < 0.5:
+        self.step_down()
+
+    def step_down(self) -> None:
+        """Have another leader elected, which does not know of some of the newest deliveries."""
+        self.life += 1
+        self.began_at = self.world.now
+        for sequence, held in list(self.pending.items()):
+            if self.world.now - held.delivered_at < FORGETTING_SECONDS and self.world.random.random() < 0.5:
                 del self.pending[sequence]
                 self.available[sequence] = self.world.now
                 self.delivered[sequence] -= 1
@@ -183,7 +186,7 @@ class Server:
         for sequence in lost:
             for known in (self.pending, self.available, self.answered_at, self.stored_at, self.delivered, self.letters):
                 known.pop(sequence, None)
-            for answered in (self.acked, self.terminated, self.too_late):
+            for answered in (self.acked, self.terminated):
                 answered.discard(sequence)
         self.last -= len(lost)
         self.next = min(self.next, self.last + 1)

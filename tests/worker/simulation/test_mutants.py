@@ -22,9 +22,9 @@ from penstock_worker.policy.machine.actions import Action, HoldReason
 from penstock_worker.policy.machine.batch import Batch, Stage
 from penstock_worker.policy.machine.blocks import Blocks
 from penstock_worker.policy.machine.books import Books
-from penstock_worker.policy.machine.finished import Finished
 from penstock_worker.policy.machine.leases import Leases
 from penstock_worker.policy.machine.pieces import Pieces
+from penstock_worker.policy.machine.watchdog import Watchdog
 from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.ranges import contains
 from tests.worker.simulation.run import run
@@ -33,7 +33,7 @@ SEEDS_MAX = 1500
 
 Patch = pytest.MonkeyPatch
 Spoil = Callable[[Patch], None]
-_next_stage, _went_well, _open, _is_dead = settling.next_stage, settling.went_well, Books.open, Finished.is_dead
+_next_stage, _went_well, _open = settling.next_stage, settling.went_well, Books.open
 _hold_or_pull, _may_run = whole.Machine._hold_or_pull, running._may_run  # noqa: SLF001 - they are spoilt
 
 
@@ -49,7 +49,19 @@ MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
     "never_renews": (7, set_to(Leases, "renew", nothing)),
     "renews_too_late": (7, set_to(leases, "RENEWALS_PER_ACK_WAIT", 1)),
     "runs_a_message_twice_that_is_redelivered_while_held": (122, set_to(Blocks, "held", lambda *_: {})),
-    "forgets_finished_batches_at_once": (27, set_to(Finished, "is_dead", nothing)),
+    "forgets_settled_batches_at_once": (
+        27,
+        set_to(recall.Recall, "settled_among", lambda *_: []),
+        set_to(recall, "KEPT_ACK_WAITS", 0),
+    ),
+    "deletes_the_ledger_entry_of_a_settled_batch_at_once": (
+        0,
+        set_to(recall.Recall, "settle", lambda _recall, entry: entry.batch_id),
+    ),
+    "does_not_look_up_messages_after_the_server_changed": (0, set_to(arriving, "look_up_everything", nothing)),
+    "keeps_what_it_collected_when_the_server_changes": (0, set_to(Leases, "let_go", nothing)),
+    "never_restarts_a_pull_that_was_lost": (0, set_to(Watchdog, "look", lambda *_, **__: False)),
+    "replaces_a_batch_that_another_worker_has_committed": (0, set_to(recall.Recall, "take_committed", lambda _: ())),
     "does_not_recall_batches": (217, set_to(recall.Recall, "find", lambda *_: [])),
     "recalls_batches_without_all_their_messages": (690, set_to(recall, "PATIENCE_ACK_WAITS", 0)),
     "waits_forever_for_messages_that_are_not_redelivered": (207, set_to(recall, "PATIENCE_ACK_WAITS", 1000)),
@@ -93,7 +105,6 @@ MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
     "identifies_messages_by_their_sequences_only": (
         20,
         set_to(Entry, "holds", lambda entry, sequence, _: contains(entry.ranges, sequence)),
-        set_to(Finished, "is_dead", lambda finished, sequence, _: _is_dead(finished, sequence, 0)),
     ),
 }
 """By name: a seed that notices it, where the search begins, and what spoils the machine."""

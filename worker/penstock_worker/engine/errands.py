@@ -4,7 +4,6 @@ Knows whom to ask and how to tell what came of it; every failure is an event, as
 why anything is done.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,8 +25,6 @@ from penstock_worker.exchange.records import RunName
 from penstock_worker.policy.machine import actions, events
 from penstock_worker.policy.machine.pieces import Pieces, count
 from penstock_worker.policy.settings import EngineSettings
-
-COUNT_AGAIN_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
 Tell = Callable[[events.Event], None]
@@ -129,14 +126,9 @@ class Errands:
         self.tell(events.Settled(asked.batch_id))
 
     def acknowledge(self, pieces: Pieces) -> None:
-        """Acknowledge what was processed before."""
+        """Acknowledge what was settled before."""
         self.answers.ack(self.shelf.replies(pieces))
         self.forget("acked-again", pieces)
-
-    def discard(self, pieces: Pieces) -> None:
-        """Terminate what was put aside before."""
-        self.answers.term(self.shelf.replies(pieces), "It is a dead letter already.")
-        self.forget("discarded-again", pieces)
 
     def give_back(self, pieces: Pieces, delay_seconds: float) -> None:
         self.answers.nak(self.shelf.replies(pieces), delay_seconds)
@@ -151,19 +143,3 @@ class Errands:
         messages, size_bytes = self.shelf.answered(pieces)
         self.metrics.answered(outcome, messages, size_bytes)
         self.standing.answered[outcome] += messages
-
-    async def count(self) -> None:
-        """Read the consumer's info, however often that fails."""
-        while True:
-            try:
-                info = await self.jetstream.consumers.info(self.settings.stream, self.settings.consumer)
-            except JetStreamError as problem:
-                logger.warning("The consumer's info cannot be read: %s", problem)
-                await asyncio.sleep(COUNT_AGAIN_SECONDS)
-                continue
-            standing = self.standing
-            standing.pending, standing.ack_pending = info.num_pending, info.num_ack_pending
-            standing.redelivered = info.num_redelivered
-            floor = info.ack_floor.stream_sequence
-            self.tell(events.Counted(info.num_pending, info.num_ack_pending, floor))
-            return

@@ -63,8 +63,9 @@ class Intake:
     _largest_bytes: int = 0
 
     @property
-    def is_pulling(self) -> bool:
-        return self._lane is not None and not self._lane.is_over
+    def is_asking(self) -> bool:
+        """Tell whether a request for messages is open."""
+        return self._lane is not None and self._lane.is_asking
 
     def release(self, messages: int) -> None:
         """Pull. There is room for this many messages in addition to those taken so far."""
@@ -73,6 +74,11 @@ class Intake:
         if self._lane is not None:
             self._lane.allow(messages)
         self._changed.set()
+
+    def restart(self) -> None:
+        """Pull by another lane."""
+        if self._lane is not None:
+            self._lane.stop()
 
     def rest(self) -> None:
         """Ask for no more for now, and leave to others what comes later."""

@@ -23,6 +23,7 @@ LEVELS = {
     Note.DEAD_LETTERED: logging.WARNING,
     Note.CIRCUIT_OPEN: logging.ERROR,
     Note.DRIVER_LOST: logging.ERROR,
+    Note.STALLED: logging.ERROR,
     Note.FAILED: logging.ERROR,
 }
 """All others are of interest to those who look, and no more."""

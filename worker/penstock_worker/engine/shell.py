@@ -11,12 +11,15 @@ import random
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
-from penstock_jetstream import Block, Connected, Connection, Disconnected, Failed
+from penstock_jetstream import Block, Connected, Connection, ConsumerInfo, Disconnected, Failed
+from penstock_jetstream.core.session import ServerInfo
 from penstock_jetstream.errors import (
     JetStreamError,
     LinkError,
+    MissingError,
     NoRespondersError,
     RequestTimeoutError,
     RetryableError,
@@ -29,16 +32,19 @@ from penstock_worker.engine.reports import Reporter
 from penstock_worker.engine.rows import Rows, table
 from penstock_worker.exchange.records import Handed, RunName
 from penstock_worker.policy.machine import actions, events
+from penstock_worker.policy.machine.arriving import NOTICE_SECONDS
 from penstock_worker.policy.machine.machine import Machine
 
 LOOK_SECONDS = 1.0
 """So often it is tried to look at the consumer over a new link."""
+COUNT_SECONDS = 3.0
+"""So often the consumer's info is read: that it is another, or that another server keeps it, is noticed within 5 s."""
 LOOK_AGAIN = (LinkError, RequestTimeoutError, NoRespondersError, RetryableError)
 """What passes: a server that has just started has no JetStream yet, and a cluster no leader."""
-COUNT_SECONDS = 15.0
-"""So often the consumer is read for those who look at us, besides what the machine asks for."""
 
 logger = logging.getLogger(__name__)
+Keeper = tuple[str, datetime | None, str]
+"""A leader's name, since when it leads, and the process, if it is the server that we are connected to."""
 
 
 @dataclass(slots=True)
@@ -58,6 +64,8 @@ class Shell:
     _carry_out: dict[type[actions.Action], Callable[[Any], object]] = field(default_factory=dict)
     _wake: asyncio.TimerHandle | None = None
     _is_counting: bool = False
+    _keeper: Keeper | None = None
+    """Who kept the consumer's state when we last looked."""
     _stop_listening: Callable[[], None] = lambda: None
     _looking: asyncio.Task[None] | None = None
     _running: set[asyncio.Task[None]] = field(default_factory=set)
@@ -70,6 +78,9 @@ class Shell:
         self._stop_listening = self.connection.listen(self._link_changed)
         self._running |= {self.spawn(self.intake.run()), self.spawn(self._counting())}
         self.tell(events.Started())
+        self._look_at_keeper(self.ground.consumer)
+        if _is_new(self.ground.consumer):
+            self.tell(events.ServerChanged())
 
     def tell(self, event: events.Event) -> None:
         """Have the machine told: now, or after what it is told at the moment."""
@@ -82,6 +93,11 @@ class Shell:
                 told = self._events.popleft()
                 for action in self.machine.handle(told, now=_now(), chance=random.random()):  # noqa: S311 - of delays
                     self._carry_out[type(action)](action)
+        except Exception as problem:
+            # The machine takes its actions for carried out, so that no later event makes up for those that were not.
+            if not self.stopped.done():
+                self.stopped.set_exception(problem)
+            raise
         finally:
             self._is_handling = False
 
@@ -126,7 +142,6 @@ class Shell:
             actions.PublishLetters: lambda asked: self.spawn(errands.publish_letters(asked, errands.messages(asked))),
             actions.PublishOutgoing: lambda asked: self.spawn(errands.publish_outgoing(asked)),
             actions.Acknowledge: lambda asked: errands.acknowledge(asked.pieces),
-            actions.Discard: lambda asked: errands.discard(asked.pieces),
             actions.GiveBack: lambda asked: errands.give_back(asked.pieces, asked.delay_seconds),
             actions.LetGo: lambda asked: errands.forget("let-go", asked.pieces),
             actions.Renew: lambda asked: errands.renew(asked.pieces),
@@ -136,6 +151,7 @@ class Shell:
             actions.AbandonDriver: lambda asked: driver.abandon(asked.why),
             actions.HoldPull: lambda asked: self._hold(asked.reasons),
             actions.ReleasePull: lambda asked: self._release(asked.messages),
+            actions.RestartPull: lambda _: self.intake.restart(),
             actions.Count: lambda _: self._count(),
             actions.WakeAt: lambda asked: self._wake_at(asked.time),
             actions.Stop: self._stop,
@@ -183,11 +199,30 @@ class Shell:
     def _count(self) -> None:
         if not self._is_counting:
             self._is_counting = True
-            self._running.add(self.spawn(self._counted()))
+            self._running.add(self.spawn(self._read_info()))
 
-    async def _counted(self) -> None:
-        await self.errands.count()
-        self._is_counting = False
+    async def _read_info(self) -> None:
+        settings = self.errands.settings
+        try:
+            info = await self.errands.jetstream.consumers.info(settings.stream, settings.consumer)
+        except MissingError as problem:
+            self.consumer_gone(str(problem))
+        except JetStreamError as problem:
+            logger.warning("The consumer's info cannot be read: %s", problem)
+        else:
+            self._counted(info)
+        finally:
+            self._is_counting = False
+
+    def _counted(self, info: ConsumerInfo) -> None:
+        if info.created != self.ground.consumer.created:
+            self.consumer_gone("The consumer was made anew.")
+            return
+        if self._look_at_keeper(info):
+            self.tell(events.ServerChanged())
+        self.reporter.standing.counted(info)
+        floor = info.ack_floor.stream_sequence
+        self.tell(events.Counted(info.num_pending, info.num_ack_pending, floor, self.intake.is_asking))
 
     async def _counting(self) -> None:
         while True:
@@ -210,6 +245,14 @@ class Shell:
                 self._look_again()
             case _:
                 pass
+
+    def _look_at_keeper(self, info: ConsumerInfo) -> bool:
+        """Note who keeps the consumer's state; tell whether that is another server, or another process, than before."""
+        former, keeper = self._keeper, _keeper(info, self.connection.server)
+        if keeper is None or keeper == former:
+            return False
+        self._keeper = keeper
+        return former is not None
 
     def consumer_gone(self, why: str) -> None:
         """Nothing that is held can be answered any more."""
@@ -248,7 +291,26 @@ class Shell:
         self.reporter.standing.trouble = ""
         self.errands.answers.is_open = True
         self.tell(events.LinkBack())
+        if self._look_at_keeper(ground.consumer):
+            self.tell(events.ServerChanged())
         self.intake.open()
+
+
+def _keeper(info: ConsumerInfo, server: ServerInfo) -> Keeper | None:
+    """Return what is different once another server keeps the consumer, or the same one was restarted.
+
+    None during an election. A restart of a single replica on another server than ours is not seen.
+    """
+    cluster = info.cluster
+    if cluster is None or cluster.leader is None:
+        return None
+    return cluster.leader, cluster.leader_since, server.id if server.name == cluster.leader else ""
+
+
+def _is_new(info: ConsumerInfo) -> bool:
+    """Tell whether the leader is so new that other workers may not have noticed it."""
+    since = info.cluster and info.cluster.leader_since
+    return bool(since and info.time and (info.time - since).total_seconds() < NOTICE_SECONDS)
 
 
 def _now() -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
+from penstock_jetstream import ConsumerInfo
 from penstock_worker.policy.machine.actions import HandOver, HoldReason
 from penstock_worker.policy.outcome import Verdict
 from penstock_worker.policy.ranges import as_text
@@ -109,6 +110,10 @@ class Standing:
     @property
     def is_circuit_open(self) -> bool:
         return HoldReason.CIRCUIT in self.holds
+
+    def counted(self, info: ConsumerInfo) -> None:
+        self.pending, self.ack_pending = info.num_pending, info.num_ack_pending
+        self.redelivered = info.num_redelivered
 
     def began(self, handed: HandOver) -> None:
         if self._busy_since is None:

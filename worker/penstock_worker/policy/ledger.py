@@ -37,6 +37,10 @@ class Entry:
         """Tell whether this very message is one of them."""
         return stored_at <= self.newest and contains(self.ranges, sequence)
 
+    def spans(self, first: int, last: int) -> bool:
+        """Tell whether some of its messages may be among these."""
+        return self.ranges[0][0] <= last and first <= self.ranges[-1][1]
+
     @property
     def count(self) -> int:
         return sum(last - first + 1 for first, last in self.ranges)

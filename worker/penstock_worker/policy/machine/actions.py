@@ -1,7 +1,7 @@
 """What the machine asks its shell to do, in this order. What has an answer says so: events.py has it.
 
-Every row of every block is named by exactly one of `Settle`, `Discard`, `GiveBack`, `Acknowledge` and `LetGo`, unless
-the process ends before: that is its final answer, and with the last of a block's rows the shell may forget the block.
+Every row of every block is named by exactly one of `Settle`, `GiveBack`, `Acknowledge` and `LetGo`, unless the process
+ends before: that is its final answer, and with the last of a block's rows the shell may forget the block.
 (A `Settle` that is not confirmed is repeated, and names the same rows again.)
 
 An action that turns out impossible (the link is gone) and has no answer is dropped. Knows nothing but their content.
@@ -129,14 +129,7 @@ class Settle:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
-    """Acknowledge messages that were processed before and came once more. Final; not answered."""
-
-    pieces: Pieces
-
-
-@dataclass(frozen=True, slots=True)
-class Discard:
-    """Terminate once more what was put aside before and came once more. Final; not answered."""
+    """Acknowledge messages that were settled before and came once more. Final; not answered."""
 
     pieces: Pieces
 
@@ -203,8 +196,13 @@ class ReleasePull:
 
 
 @dataclass(frozen=True, slots=True)
+class RestartPull:
+    """Pull in another way than so far: no request for messages is open, though there should be one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
-    """Read the consumer's info, and tell `Counted`; if it cannot be read, later."""
+    """Read the consumer's info now, and tell `Counted`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +245,8 @@ class Note(StrEnum):
     CIRCUIT_CLOSED = "circuit-closed"
     DRIVER_READY = "driver-ready"
     DRIVER_LOST = "driver-lost"
+    STALLED = "stalled"
+    """Messages were pending, and none was asked for."""
     FAILED = "failed"
     """Something with an answer failed, and is tried again: the detail says what and why."""
 
@@ -276,12 +276,12 @@ Action = (
     | PublishOutgoing
     | Settle
     | Acknowledge
-    | Discard
     | GiveBack
     | LetGo
     | Renew
     | HoldPull
     | ReleasePull
+    | RestartPull
     | Count
     | WakeAt
     | Stop

@@ -2,18 +2,20 @@
 
     held                          the newer delivery is let go; if it is another message of that sequence, the stream is
                                   not what it was, and the engine ends
-    held, and being settled       answered once more, as the settlement may come too late
-    finished a short while ago    answered once more as it was then
-    of a batch of former times    recalled (recall.py)
+    held, and being settled       acknowledged, as the settlement may come too late
+    settled here                  acknowledged once more
+    of a former batch             recalled (recall.py)
     none of these                 waits for a batch of redelivered messages
 
 The server takes the answer to any delivery of a message for the answer to its last one: it looks a message up by its
 sequence in the stream, and keeps the consumer's sequence of its first delivery (processAckMsg, processNak,
 progressUpdate and trackPending in nats-server's consumer.go). So what is held stays as it is, however often it comes.
 
-Fresh messages are not looked into, one by one: they rise, so that those above all before them cannot be known. Nor can
-those above all that the ledger had at the start; below it a server may have forgotten that it delivered them before, or
-may have lost what had their sequences.
+Fresh messages are not looked up one by one: they rise, so those above all earlier ones and above all batches of the
+ledger belong to no batch. Below that, a server may have forgotten that it delivered them, or may have lost what had
+their sequences. When the server has changed, it may have forgotten deliveries to other workers, too: until the ledger
+has been read again, after the time in which they notice the change, all messages are looked up. So they are when this
+engine has slept: what was on its way to it then may have been delivered to others since.
 """
 
 from penstock_worker.policy.machine import actions
@@ -33,17 +35,20 @@ WORK_PER_STEP = 50_000
 steps, so that the event loop can do other things in between."""
 STEP_PAUSE_SECONDS = 0.001
 
+NOTICE_SECONDS = 5.0
+"""A worker that is connected notices within this time that the server has changed: it reads its consumer that often."""
+
 
 def arrived(books: Books, event: Arrived, now: float) -> None:
     messages = len(event.sequences)
     if not messages:
         return
     books.tally.arrived += messages
-    is_new = not event.redelivered and event.sequences[0] > books.highest
-    held = {} if is_new or books.ending else books.blocks.held(set(event.sequences))
+    is_new = not event.redelivered and books.recall.has_read and event.sequences[0] > books.highest
+    held = {} if is_new else books.blocks.held(set(event.sequences))
     books.blocks.add(event.block, Block(event.sequences, event.stored_at, event.offsets, now))
     piece = Piece(event.block, 0, messages)
-    if books.ending:
+    if is_new and books.ending:
         books.give_back((piece,))
     elif is_new:
         books.highest = event.sequences[-1]
@@ -60,10 +65,20 @@ def _came_again(books: Books, event: Arrived, held: dict[int, Row]) -> None:
         reborn(books, "The stream has lost messages that are held here, and has given their sequences to others.")
         return
     again = {sequence: rows.pop(sequence) for sequence in sorted(held)}
-    _answer_settling(books, event, again)
+    settling = [batch.ranges for batch in books.batches.values() if batch.stage is Stage.SETTLING]
+    _acknowledge(
+        books, event, again, [sequence for sequence in again if any(contains(each, sequence) for each in settling)]
+    )
     books.let_go(pieces_of(event.block, again.values()))
-    _answer_finished(books, event, rows)
-    books.recall.add_unread(pieces_of(event.block, rows.values()))
+    settled = books.recall.settled_among(event.sequences[0], event.sequences[-1])
+    known = [
+        sequence for sequence, row in rows.items() if any(one.holds(sequence, event.stored_at[row]) for one in settled)
+    ]
+    _acknowledge(books, event, rows, known)
+    if books.ending:
+        books.give_back(pieces_of(event.block, rows.values()))
+    else:
+        books.recall.add_unread(pieces_of(event.block, rows.values()))
 
 
 def _others_in_their_place(books: Books, times: dict[Row, int]) -> bool:
@@ -71,30 +86,9 @@ def _others_in_their_place(books: Books, times: dict[Row, int]) -> bool:
     return any(books.blocks.stored_at(row) != stored_at for row, stored_at in times.items())
 
 
-def _answer_settling(books: Books, event: Arrived, rows: dict[int, int]) -> None:
-    """Answer messages of batches that are being settled, and take them off `rows`."""
-    for batch in books.batches.values():
-        if batch.stage is Stage.SETTLING:
-            known = [sequence for sequence in rows if contains(batch.ranges, sequence)]
-            _repeat_answers(books, event, rows, {sequence: sequence in batch.dead for sequence in known})
-
-
-def _answer_finished(books: Books, event: Arrived, rows: dict[int, int]) -> None:
-    """Answer messages that were finished a short while ago, and take them off `rows`."""
-    finished = books.finished.among(event.sequences[0], event.sequences[-1])
-    known = {
-        sequence: is_dead
-        for sequence, row in (rows.items() if finished else ())
-        if (is_dead := finished.is_dead(sequence, event.stored_at[row])) is not None
-    }
-    _repeat_answers(books, event, rows, known)
-
-
-def _repeat_answers(books: Books, event: Arrived, rows: dict[int, int], known: dict[int, bool]) -> None:
-    dead = [rows.pop(sequence) for sequence, is_dead in known.items() if is_dead]
-    processed = [rows.pop(sequence) for sequence, is_dead in known.items() if not is_dead]
-    books.discard(pieces_of(event.block, dead))
-    books.acknowledge(pieces_of(event.block, processed))
+def _acknowledge(books: Books, event: Arrived, rows: dict[int, int], known: list[int]) -> None:
+    """Acknowledge messages that need nothing more, and take them off `rows`."""
+    books.acknowledge(pieces_of(event.block, [rows.pop(sequence) for sequence in known]))
 
 
 # Looking up in the ledger
@@ -103,8 +97,7 @@ def _repeat_answers(books: Books, event: Arrived, rows: dict[int, int], known: d
 def look_up(books: Books, now: float) -> None:
     """Read the ledger where that is needed, and sort by it what came before it was read."""
     recall = books.recall
-    wants_to_know = recall.unread or not recall.has_read
-    if wants_to_know and not recall.is_asked and recall.ask_at <= now and books.link_is_up:
+    if books.link_is_up and recall.should_ask(now):
         recall.ask(now)
         books.out.append(actions.ReadLedger())
     lookups = 0
@@ -114,11 +107,23 @@ def look_up(books: Books, now: float) -> None:
             recall.step_at = now + STEP_PAUSE_SECONDS
 
 
+def look_up_everything(books: Books, now: float) -> None:
+    """Pull nothing, and look up what arrives, until other workers must have noticed a change of the server as well."""
+    recall = books.recall
+    if recall.uses_ledger:
+        recall.has_read = False
+        recall.quiet_until = now + NOTICE_SECONDS
+
+
 def ledger_read(books: Books, event: LedgerRead, now: float) -> None:
     recall = books.recall
     recall.learn(event.entries, set(books.batches))
+    books.acknowledge(recall.take_committed())
+    if recall.asked_at < recall.quiet_until:  # before the server changed
+        recall.failed(now, 0, counts=False)
+        return
     if not recall.has_read:
-        books.highest = max((entry.ranges[-1][1] for entry in event.entries), default=0)
+        books.highest = max([books.highest, *(entry.ranges[-1][1] for entry in event.entries)])
     recall.has_been_read(now)
 
 
@@ -176,9 +181,9 @@ def _reopen(books: Books, recalled: Recalled, now: float) -> None:
     suspect_if_lost_often(books, batch)
 
 
-def forget_over(books: Books, ack_floor: int) -> None:
-    """Forget former batches of which every message is acknowledged."""
-    over = books.recall.over(ack_floor)
+def forget_over(books: Books, ack_floor: int, now: float) -> None:
+    """Forget former batches of which the server has had every message as acknowledged for long enough."""
+    over = books.recall.over(ack_floor, now)
     for name in over:
         books.recall.forget(name)
     if over and books.settings.ledger:

@@ -12,7 +12,6 @@ from penstock_worker.policy.machine.actions import Action, Note
 from penstock_worker.policy.machine.batch import Batch, Root, Stage
 from penstock_worker.policy.machine.blocks import Blocks
 from penstock_worker.policy.machine.circuit import Circuit
-from penstock_worker.policy.machine.finished import Finished
 from penstock_worker.policy.machine.pace import Pace
 from penstock_worker.policy.machine.pieces import Piece, Pieces, count
 from penstock_worker.policy.machine.recall import Recall
@@ -30,7 +29,7 @@ class Tally:
     dead_lettered: int = 0
     given_back: int = 0
     repeated: int = 0
-    """Processed or put aside before, and come once more."""
+    """Settled before, and come once more."""
     superseded: int = 0
     """Delivered again while they were held."""
 
@@ -73,8 +72,7 @@ class Books:
         self.blocks = Blocks()
         self.fresh = Waiting(self.blocks)
         self.redelivered = Waiting(self.blocks)
-        self.recall = Recall(uses_ledger=settings.ledger, passes_on=passes_on, patience_seconds=ack_wait_seconds)
-        self.finished = Finished(ack_wait_seconds)
+        self.recall = Recall(uses_ledger=settings.ledger, passes_on=passes_on, ack_wait_seconds=ack_wait_seconds)
         self.pace = Pace()
         self.batches: dict[str, Batch] = {}
         self.circuit = Circuit(settings.retry)
@@ -135,12 +133,8 @@ class Books:
     def acknowledge(self, pieces: Pieces) -> None:
         if pieces:
             self.out.append(actions.Acknowledge(pieces))
-            self._repeated(pieces)
-
-    def discard(self, pieces: Pieces) -> None:
-        if pieces:
-            self.out.append(actions.Discard(pieces))
-            self._repeated(pieces)
+            self.tally.repeated += count(pieces)
+            self.blocks.answered(pieces)
 
     def let_go(self, pieces: Pieces) -> None:
         if pieces:
@@ -153,10 +147,6 @@ class Books:
         self.tally.superseded += batch.count
         self.blocks.answered(batch.pieces)
         self.remove(batch)
-
-    def _repeated(self, pieces: Pieces) -> None:
-        self.tally.repeated += count(pieces)
-        self.blocks.answered(pieces)
 
     def remove(self, batch: Batch) -> None:
         del self.batches[batch.id]

@@ -161,6 +161,14 @@ class LinkBack:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerChanged:
+    """Another server keeps the consumer now, or the same one after a restart: it may not know its newest state.
+
+    It may deliver messages that are held here to other workers, as if they were new, and may have missed answers.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Reborn:
     """The stream or the consumer is gone, or was made anew: what is held says nothing of the messages there now."""
 
@@ -169,12 +177,14 @@ class Reborn:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the consumer's info says: in answer to `Count`, and whenever else the shell asked for it."""
+    """What the consumer's info says: in answer to `Count`, and every few seconds."""
 
     pending: int
     ack_pending: int
     ack_floor: int
     """The stream's sequence up to which everything is acknowledged."""
+    is_asked_for: bool
+    """Whether a request for messages is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +251,7 @@ Event = (
     | NotSettled
     | LinkLost
     | LinkBack
+    | ServerChanged
     | Reborn
     | Counted
     | Pause

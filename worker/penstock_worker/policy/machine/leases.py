@@ -13,6 +13,8 @@ from penstock_worker.policy.machine.books import Books
 RENEWALS_PER_ACK_WAIT = 3
 LAPSING_RENEWALS = 2
 """Missed for so long, a lease that was about to be renewed is over."""
+IDLE_SECONDS = 10.0
+"""An engine that holds nothing is called less often, when its consumer was read; not at all for so long, it slept."""
 
 
 class Leases:
@@ -38,11 +40,16 @@ class Leases:
             if pieces and books.link_is_up:
                 books.out.append(actions.Renew(pieces))
 
-    def look_for_sleep(self, now: float) -> None:
-        """Find out whether this engine was frozen; the machine is called more often while it holds anything."""
-        if self._awake_at is not None and now - self._awake_at > LAPSING_RENEWALS * self._seconds:
-            self._let_go("The engine slept")
+    def has_slept(self, now: float) -> bool:
+        """Tell whether this engine was frozen, and drop what others may hold."""
+        seconds = LAPSING_RENEWALS * self._seconds
+        if self.renew_at is None:
+            seconds = max(seconds, IDLE_SECONDS)
+        slept = self._awake_at is not None and now - self._awake_at > seconds
+        if slept:
+            self.let_go("The engine slept")
         self._awake_at = now
+        return slept
 
     def link_lost(self, now: float) -> None:
         self._lost_at = now if self._lost_at is None else self._lost_at
@@ -50,12 +57,13 @@ class Leases:
     def link_back(self, now: float) -> None:
         """Renew at once, unless it is too late."""
         if self._lost_at is not None and now - self._lost_at > self._seconds:
-            self._let_go("The link was away")
+            self.let_go("The link was away")
         self._lost_at = None
         if self.renew_at is not None:
             self.renew_at = now
 
-    def _let_go(self, why: str) -> None:
+    def let_go(self, why: str) -> None:
+        """Drop what has not run, and what nobody else could know by its batch."""
         books = self._books
         before = books.blocks.messages
         for batch in list(books.batches.values()):

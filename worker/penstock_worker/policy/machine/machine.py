@@ -12,6 +12,8 @@ Knows the order in which things are looked at, and when to look again. What is d
 Sequences are not looked into for fresh messages: per message nothing is done (blocks.py). Called by the engine's shell.
 """
 
+import math
+
 from penstock_worker.policy.machine import (
     actions,
     arriving,
@@ -24,15 +26,14 @@ from penstock_worker.policy.machine import (
     splitting,
 )
 from penstock_worker.policy.machine import events as told
-from penstock_worker.policy.machine.actions import Action, Note
+from penstock_worker.policy.machine.actions import Action, HoldReason, Note
 from penstock_worker.policy.machine.batch import ASKING, Stage
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.events import Event
 from penstock_worker.policy.machine.leases import Leases
+from penstock_worker.policy.machine.watchdog import Watchdog
 from penstock_worker.policy.settings import EngineSettings
 
-COUNT_SECONDS = 60.0
-"""How often former batches are looked at, whether they are over."""
 DRAIN_COUNT_SECONDS = 0.5
 LEDGER_ANSWERS = {Stage.OPENING, Stage.COMMITTING}
 
@@ -45,6 +46,7 @@ class Machine:
         self.settings = settings
         self.books = Books(settings, ack_wait_seconds, passes_on=passes_on)
         self._leases = Leases(self.books)
+        self._watchdog = Watchdog()
         self._count_at = 0.0
         self._wake_at: float | None = None
 
@@ -56,7 +58,8 @@ class Machine:
         books.out = []
         if isinstance(event, told.Tick):
             self._wake_at = None
-        self._leases.look_for_sleep(now)
+        if self._leases.has_slept(now):
+            arriving.look_up_everything(books, now)
         self._take(event, now, chance)
         if not books.has_ended:
             self._go_on(now)
@@ -73,7 +76,7 @@ class Machine:
                 losing.await_driver(books, now)
             case told.DriverReady() | told.DriverEnding() | told.DriverLost() | told.DriverUnusable():
                 self._take_driver(event, now)
-            case told.LinkLost() | told.LinkBack() | told.Reborn() | told.Counted():
+            case told.LinkLost() | told.LinkBack() | told.ServerChanged() | told.Reborn() | told.Counted():
                 self._take_server(event, now)
             case told.LedgerRead():
                 arriving.ledger_read(books, event, now)
@@ -96,7 +99,7 @@ class Machine:
             case told.OutgoingPublished(batch_id):
                 settling.answered(books, batch_id, {Stage.PUBLISHING}, now)
             case told.Settled(batch_id):
-                settling.settled(books, batch_id, now)
+                settling.settled(books, batch_id)
             case told.LedgerFailed(batch_id, why):
                 settling.failed(books, batch_id, LEDGER_ANSWERS, why, now=now, chance=chance)
             case told.LettersFailed(batch_id, why):
@@ -125,7 +128,9 @@ class Machine:
             case told.DriverUnusable(why, trouble):
                 ending.stop_for_code(books, why, now, trouble)
 
-    def _take_server(self, event: told.LinkLost | told.LinkBack | told.Reborn | told.Counted, now: float) -> None:
+    def _take_server(
+        self, event: told.LinkLost | told.LinkBack | told.ServerChanged | told.Reborn | told.Counted, now: float
+    ) -> None:
         books = self.books
         match event:
             case told.LinkLost():
@@ -135,12 +140,25 @@ class Machine:
                 books.link_is_up = True
                 self._leases.link_back(now)
                 self._ask_all(now)
+            case told.ServerChanged():
+                self._leases.let_go("The server has changed")
+                arriving.look_up_everything(books, now)
             case told.Reborn(why):
                 ending.reborn(books, why)
-            case told.Counted(pending, ack_pending, ack_floor):
-                arriving.forget_over(books, ack_floor)
-                if books.is_draining and not (pending or ack_pending or books.blocks.messages):
-                    ending.end(books, ending.EXIT_DONE, "Everything is processed.", grace_seconds=0, now=now)
+            case told.Counted():
+                self._take_count(event, now)
+
+    def _take_count(self, event: told.Counted, now: float) -> None:
+        books = self.books
+        arriving.forget_over(books, event.ack_floor, now)
+        if books.is_draining and not (event.pending or event.ack_pending or books.blocks.messages):
+            ending.end(books, ending.EXIT_DONE, "Everything is processed.", grace_seconds=0, now=now)
+        may_pull = not collecting.hold_reasons(books, now, collecting.wanted(books, now))
+        may_come = event.pending or event.ack_pending
+        is_idle = bool(may_come) and may_pull and not books.blocks.messages and not event.is_asked_for
+        if self._watchdog.look(is_idle=is_idle, arrived=books.tally.arrived, now=now):
+            books.report(Note.STALLED, detail=f"No pull request was open, with {may_come} messages to deliver.")
+            books.out.append(actions.RestartPull())
 
     def _take_wish(self, event: told.Pause | told.Resume | told.Retire | told.Reinstate) -> None:
         books = self.books
@@ -174,7 +192,6 @@ class Machine:
 
     def _go_on(self, now: float) -> None:
         books = self.books
-        books.finished.forget_old(now)
         if books.ending or books.is_leaving:  # first: what is given back must not be sent here again
             self._hold_or_pull(now)
         ending.go_on(books, now)
@@ -195,30 +212,36 @@ class Machine:
             self._wake(now)
 
     def _count(self, now: float) -> None:
-        if self._counts() and self._count_at <= now:
-            self._count_at = now + (DRAIN_COUNT_SECONDS if self.books.is_draining else COUNT_SECONDS)
+        if self.books.is_draining and self._count_at <= now:
+            self._count_at = now + DRAIN_COUNT_SECONDS
             self.books.out.append(actions.Count())
-
-    def _counts(self) -> bool:
-        recall = self.books.recall
-        return self.books.is_draining or bool(recall.read or recall.remembered)
 
     def _hold_or_pull(self, now: float) -> None:
         """State the room, even if it has not changed: the lane has counted what arrived against the last statement."""
         room = collecting.wanted(self.books, now)
         reasons = collecting.hold_reasons(self.books, now, room)
         self.books.out.append(actions.HoldPull(reasons) if reasons else actions.ReleasePull(room))
+        self._book_pulling(reasons, now)
+
+    def _book_pulling(self, reasons: tuple[HoldReason, ...], now: float) -> None:
+        """Note whether more of recalled batches may come. What is full of them alone has to do without the rest."""
+        books, recall = self.books, self.books.recall
+        has_work = bool(books.batches or books.fresh or books.redelivered)
+        if reasons and (has_work or reasons != (HoldReason.FULL,)):
+            recall.pulls_since = math.inf
+        elif recall.pulls_since == math.inf:
+            recall.pulls_since = now
 
     def _wake(self, now: float) -> None:
         """Ask to be woken when the next thing is due, if that is sooner than last asked for."""
-        wake_at = min((time for time in self._dues(now) if time > now), default=None)
+        wake_at = min((time for time in self._dues(now) if now < time < math.inf), default=None)
         if wake_at is not None and (self._wake_at is None or wake_at < self._wake_at):
             self._wake_at = wake_at
             self.books.out.append(actions.WakeAt(wake_at))
 
     def _dues(self, now: float) -> list[float]:
         books = self.books
-        dues = [*books.recall.due(), *collecting.due(books, now), books.recall.ask_at]
+        dues = [*books.recall.due(), *collecting.due(books, now)]
         for batch in books.batches.values():
             if batch.stage is Stage.RUNNING:
                 dues += [running.overdue_at(books, batch), collecting.long_at(batch)]
@@ -232,7 +255,7 @@ class Machine:
             dues.append(books.circuit.probe_at)
         if self._leases.renew_at is not None:
             dues.append(self._leases.renew_at)
-        if self._counts():
+        if books.is_draining:
             dues.append(self._count_at)
         if books.ending:
             dues += [books.ending.cancel_at, books.ending.until]

@@ -6,11 +6,14 @@ somebody deleted them), then after a while the others go on as a batch of a new 
 
     all came again        adopted: the same id, the same messages
     not the first one     given back, for a while: of several workers, the one that has the first gathers the others
-    committed             acknowledged as they come, no run
+    committed             acknowledged as they come, no run; so are those of a batch that another worker commits later
     some did not come     replaced: those that did come form a batch of their own
 
 Redelivered messages wait for a reading of the ledger that begins after they came: whoever had them before has written
 down their batch by then. What was read is matched against them in steps that a busy event loop can take.
+
+A batch that is settled stays in the ledger, as committed, until the server has had all its messages as acknowledged for
+a while: a server that is killed forgets its newest answers, and a cluster may confirm the last answer and miss others.
 
 Knows entries and rows. Does not know what runs, nor what the ledger is kept in.
 """
@@ -24,13 +27,18 @@ from penstock_worker.policy.machine.delays import before_asking_again
 from penstock_worker.policy.machine.pieces import Piece, Pieces, count
 
 PATIENCE_ACK_WAITS = 1.5
-"""After the last of its messages that came: they all lapsed with one worker, within one ack wait."""
+"""After the last of its messages that came: they all lapsed with one worker, within one ack wait. Time in which this
+engine pulls nothing does not count."""
 FIRST_PASSING_SECONDS = 2.0
 """After the last of its messages that came: the first one may be among those that come next."""
 NEXT_PASSING_SECONDS = 0.1
 """The same when they come here once more, twice as long each time: whom they are given to is chance."""
 DOUBLINGS_MAX = 10
 PASSINGS_PER_PATIENCE = 12
+KEPT_ACK_WAITS = 2
+"""How long the ack floor has to be behind a batch before the batch is forgotten."""
+SETTLED_MAX = 10_000
+"""Batches that one engine remembers as settled, should the ack floor stay where it is."""
 PASSING_PATIENCES = 2
 """So long it is tried to have a batch come together with another worker."""
 READING_PAUSE = 3
@@ -67,10 +75,12 @@ class Passing:
 class Recall:
     """What is known of former batches, and what of them came again."""
 
-    def __init__(self, *, uses_ledger: bool, passes_on: bool, patience_seconds: float) -> None:
+    def __init__(self, *, uses_ledger: bool, passes_on: bool, ack_wait_seconds: float) -> None:
         self.uses_ledger = uses_ledger
         self.passes_on = uses_ledger and passes_on
-        self._patience_seconds = patience_seconds * PATIENCE_ACK_WAITS
+        self._patience_seconds = ack_wait_seconds * PATIENCE_ACK_WAITS
+        self._kept_seconds = ack_wait_seconds * KEPT_ACK_WAITS
+        self._look_again_seconds = ack_wait_seconds
         self.unread: list[Piece] = []
         """Redelivered messages for which the ledger is to be read."""
         self.reading: list[Piece] = []
@@ -81,14 +91,24 @@ class Recall:
         """Not before this is any of that looked up, or made a batch again."""
         self.is_asked = False
         self.asked_at = 0.0
+        """When the ledger was last asked for."""
         self.has_read = not uses_ledger
         """Whether former batches are known; before that nothing is pulled."""
         self.failures = 0
         self.ask_at = 0.0
+        """When to read the ledger at the earliest, after failures."""
+        self.quiet_until = 0.0
+        """Until then other workers may write entries about messages that come here."""
         self.read: dict[str, Entry] = {}
         """Of other engines."""
         self.remembered: dict[str, tuple[Entry, int]] = {}
         """Our own, and how often each ran."""
+        self.settled: dict[str, Entry] = {}
+        """Our own, the oldest first."""
+        self.pulls_since = 0.0
+        """Infinite while messages of recalled batches cannot come."""
+        self._passed: dict[str, float] = {}
+        """Since when the ack floor has been behind a batch."""
         self.recalled: dict[str, Recalled] = {}
         self.passed_on: dict[str, Passing] = {}
         """By batches whose first message is not here."""
@@ -126,22 +146,48 @@ class Recall:
         """How many former batches are known."""
         return len(self.read) + len(self.remembered)
 
+    @property
+    def may_ask_at(self) -> float:
+        return max(self.ask_at, self.quiet_until)
+
     def remember(self, entry: Entry, runs: int) -> None:
         self.remembered[entry.batch_id] = entry, runs
 
+    def settle(self, entry: Entry) -> str | None:
+        """Remember a batch as settled; return the batch that is forgotten for it, if there are too many."""
+        self.settled[entry.batch_id] = entry
+        if len(self.settled) <= SETTLED_MAX:
+            return None
+        oldest = next(iter(self.settled))
+        del self.settled[oldest]
+        return oldest
+
+    def settled_among(self, first: int, last: int) -> list[Entry]:
+        """Return settled batches that may have messages from one to another."""
+        return [entry for entry in self.settled.values() if entry.spans(first, last)]
+
     def learn(self, entries: tuple[Entry, ...], live: set[str]) -> None:
         """Take what the ledger says. Of a batch that was open when its engine went nobody knows whether it lost it."""
-        known = live | self.remembered.keys()
+        for entry in entries:
+            if entry.committed and entry.batch_id in self.remembered:
+                del self.remembered[entry.batch_id]
+        known = live | self.remembered.keys() | self.settled.keys()
         self.read = {entry.batch_id: entry.after_a_loss() for entry in entries if entry.batch_id not in known}
+
+    def take_committed(self) -> Pieces:
+        """Take the messages of recalled batches that another worker has committed meanwhile."""
+        over = [name for name in self.recalled if (entry := self.read.get(name)) and entry.committed]
+        return tuple(piece for name in over for piece in self.recalled.pop(name).pieces)
 
     def find(self, first: int, last: int) -> list[tuple[Entry, int]]:
         """Return the batches to which messages from one to another may have belonged, with their runs here."""
         known = (*self.remembered.values(), *((entry, 0) for entry in self.read.values()))
-        return [one for one in known if one[0].ranges[0][0] <= last and first <= one[0].ranges[-1][1]]
+        return [one for one in known if one[0].spans(first, last)]
 
     def forget(self, batch_id: str) -> None:
         self.remembered.pop(batch_id, None)
         self.read.pop(batch_id, None)
+        self.settled.pop(batch_id, None)
         self.passed_on.pop(batch_id, None)
 
     def add(self, entry: Entry, runs: int, pieces: Pieces, first: int, now: float) -> None:
@@ -155,9 +201,11 @@ class Recall:
         recalled.last_at = now
 
     def take(self, now: float) -> Iterator[Recalled]:
-        """Take those that are whole, or were waited for long enough."""
+        """Take those that are whole, or were waited for long enough and are not committed meanwhile."""
         for name, recalled in list(self.recalled.items()) if self.step_at <= now else ():
-            if recalled.is_whole or self._expires_at(recalled) <= now:
+            expires_at = self._expires_at(recalled)
+            has_looked = not self.uses_ledger or (self.asked_at >= expires_at and not self.is_asked)
+            if recalled.is_whole or (expires_at <= now and has_looked):
                 del self.recalled[name]
                 self.forget(name)
                 yield recalled
@@ -180,7 +228,8 @@ class Recall:
     def _expires_at(self, recalled: Recalled) -> float:
         """Return when no more of it is waited for; where others pass on what they get of it, that may be more."""
         waits_for_others = self.passes_on and recalled.gathers
-        return recalled.last_at + self._patience_seconds * (PASSING_PATIENCES if waits_for_others else 1)
+        since = max(recalled.last_at, self.pulls_since)
+        return since + self._patience_seconds * (PASSING_PATIENCES if waits_for_others else 1)
 
     def _passes_at(self, recalled: Recalled) -> float:
         passing = self.passed_on.get(recalled.entry.batch_id)
@@ -189,16 +238,32 @@ class Recall:
         pause_seconds: float = NEXT_PASSING_SECONDS * 2 ** min(passing.times, DOUBLINGS_MAX)
         return recalled.last_at + min(pause_seconds, self._patience_seconds / PASSINGS_PER_PATIENCE)
 
+    def should_ask(self, now: float) -> bool:
+        """Tell whether to read the ledger now."""
+        if not self.uses_ledger or self.is_asked or now < self.may_ask_at:
+            return False
+        return bool(self.unread) or not self.has_read or self._should_look_again(now)
+
+    def _should_look_again(self, now: float) -> bool:
+        """Tell whether another worker may have committed a recalled batch: now and then, and before it is replaced."""
+        is_stale = bool(self.recalled) and self.asked_at + self._look_again_seconds <= now
+        return is_stale or any(self.asked_at < self._expires_at(recalled) <= now for recalled in self.recalled.values())
+
     def due(self) -> Iterator[float]:
         yield self.step_at
+        yield self.may_ask_at
+        if self.recalled:
+            yield self.asked_at + self._look_again_seconds
         for recalled in self.recalled.values():
             yield self._passes_at(recalled)
             yield self._expires_at(recalled)
 
-    def over(self, ack_floor: int) -> tuple[str, ...]:
-        """Return the batches all of whose messages have been acknowledged, by whomever."""
-        entries = [*self.read.values(), *(entry for entry, _ in self.remembered.values())]
-        return tuple(entry.batch_id for entry in entries if entry.ranges[-1][1] <= ack_floor)
+    def over(self, ack_floor: int, now: float) -> tuple[str, ...]:
+        """Return the batches all of whose messages have been acknowledged for long enough, by whomever."""
+        entries = [*self.read.values(), *(entry for entry, _ in self.remembered.values()), *self.settled.values()]
+        behind = [entry.batch_id for entry in entries if entry.ranges[-1][1] <= ack_floor]
+        self._passed = {batch_id: self._passed.get(batch_id, now) for batch_id in behind}
+        return tuple(batch_id for batch_id, since in self._passed.items() if now >= since + self._kept_seconds)
 
     def pieces(self) -> Pieces:
         recalled = (piece for recalled in self.recalled.values() for piece in recalled.pieces)

@@ -1,7 +1,7 @@
 """What follows a run that went well: publish, put aside, commit, settle; and asking again for what was not answered.
 
     ran OK     → (outgoing published) → (rejected messages published as dead letters) → (ledger: committed) → settled
-    condemned  → published as a dead letter → settled
+    condemned  → published as a dead letter → (ledger: committed) → settled
 
 So the ledger says "committed" when nothing but acknowledgements is missing, and a message is terminated only once its
 dead letter has a PubAck. Knows the order. Does not know how a run goes, nor what any of it looks like on a wire.
@@ -106,25 +106,23 @@ def failed(books: Books, batch_id: str, stages: set[Stage], why: str, *, now: fl
     batch.asked = False
     batch.failures += books.link_is_up
     if batch.stage is Stage.SETTLING and batch.failures >= SETTLE_TRIES:
-        settled(books, batch_id, now, confirmed=False)
+        settled(books, batch_id)
         return
     batch.due = now + before_asking_again(max(batch.failures, 1), chance)
     books.report(Note.FAILED, batch, detail=f"{batch.stage.name.lower()}: {why}")
 
 
-def settled(books: Books, batch_id: str, now: float, *, confirmed: bool = True) -> None:
-    """Close the books on a batch. What was not confirmed is remembered, in case that it comes again."""
+def settled(books: Books, batch_id: str) -> None:
+    """Close the books on a batch. It is remembered, should the server forget or have missed some of its answers."""
     batch = books.batches.get(batch_id)
     if batch is None or batch.stage is not Stage.SETTLING:
         return
     dead = len(batch.dead)
     books.tally.dead_lettered += dead
     books.tally.acked += batch.count - dead
-    books.finished.add(batch.ranges, batch.newest, frozenset(batch.dead), now)
-    if not confirmed:
-        books.recall.remember(batch.entry(books.settings.worker, committed=True), batch.runs)
-    elif books.settings.ledger:
-        books.out.append(actions.DeleteLedger((batch.id,)))
+    forgotten = books.recall.settle(batch.entry(books.settings.worker, committed=True))
+    if forgotten and books.settings.ledger:
+        books.out.append(actions.DeleteLedger((forgotten,)))
     books.forget_run(batch)
     if dead:
         books.report(Note.DEAD_LETTERED, batch, detail=str(dead))

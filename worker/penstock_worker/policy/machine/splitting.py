@@ -61,7 +61,7 @@ def decide(books: Books, now: float) -> None:
     for batch in list(books.batches.values()):
         if batch.stage is Stage.CONDEMNED and not batch.root.undecided and not books.ending:
             batch.root.condemned.remove(batch)
-            batch.todo = [Stage.BURYING, Stage.SETTLING]
+            batch.todo = [Stage.BURYING, *([Stage.COMMITTING] if books.settings.ledger else []), Stage.SETTLING]
             next_stage(batch, now)
 
 
