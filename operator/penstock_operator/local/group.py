@@ -6,7 +6,7 @@ Decides neither how many workers there are (plan.scaling), nor what they are tol
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -74,6 +74,15 @@ class Orders:
 class _Running:
     worker: Worker
     print: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the server and the workers say at one look; None where nobody answered."""
+
+    consumer: ConsumerInfo | None
+    dead_letters: int | None
+    statuses: Sequence[tuple[Worker, Mapping[str, Any] | None]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -178,7 +187,10 @@ class Group:
         self._heed_restart()
         wanted = self.wanted
         if wanted is not None:
-            await self._observe(wanted, now)
+            answers = await self._ask(wanted)
+            if self.wanted is not wanted:  # it was edited meanwhile: these answers are about what was declared before
+                return
+            self._observe(wanted, answers, now)
         self._collect()
         target = 0 if wanted is None else self._target(wanted, now)
         self._retire(target)
@@ -187,16 +199,23 @@ class Group:
 
     # What is the case
 
-    async def _observe(self, wanted: Wanted, now: float) -> None:
+    async def _ask(self, wanted: Wanted) -> _Answers:
         contact, place = wanted.contact, wanted.place
+        consumer = dead_letters = None
         if self.ground.is_set():
-            info = await contact.consumer(place)
-            self.reading = _reading(info, now) if info else None
-            self.pause = info.pause if info else None
-            await self._count_dead_letters(wanted)
+            consumer = await contact.consumer(place)
+            dead_letters = await contact.dead_letters(place)
         asked = [worker for worker in self.all_workers if worker.is_pulling]
         told = await asyncio.gather(*(contact.status(group_name(self.identity), worker.name) for worker in asked))
-        for worker, status in zip(asked, told, strict=True):
+        return _Answers(consumer, dead_letters, list(zip(asked, told, strict=True)))
+
+    def _observe(self, wanted: Wanted, answers: _Answers, now: float) -> None:
+        if self.ground.is_set():
+            info = answers.consumer
+            self.reading = _reading(info, now) if info else None
+            self.pause = info.pause if info else None
+            self._count_dead_letters(wanted, answers.dead_letters)
+        for worker, status in answers.statuses:
             worker.hear_status(status)
             if status is not None:
                 self.tally.hear(worker.name, status)
@@ -215,8 +234,7 @@ class Group:
                 is_done=has_begun or (is_clean and self.was_ready),
             )
 
-    async def _count_dead_letters(self, wanted: Wanted) -> None:
-        number = await wanted.contact.dead_letters(wanted.place)
+    def _count_dead_letters(self, wanted: Wanted, number: int | None) -> None:
         if number is None:
             return
         if self.dead_letters_before is None:
@@ -269,19 +287,18 @@ class Group:
 
     def _try_again(self) -> None:
         self.failure = self._failed_print = ""
-        self._was_started = False
 
     # How many there are to be
 
     def _target(self, wanted: Wanted, now: float) -> int:
         if self.is_ending or self._is_suspended or self.failure or self.obstacle:
-            self.desired, self.scaling = 0, ""
+            self.desired, self.scaling, self._was_started = 0, "", False
             return 0
         limits = group_limits(wanted.spec, wanted.consumer, quota=self.quota())
         if self.is_to_drain and not limits.max_workers:  # nobody else would ever change the number
             limits = replace(limits, max_workers=1)
         if not self._was_started:  # its JVM starts while streams are made, and before anybody waits for it
-            self._was_started, self._memory = True, NOTHING_YET
+            self._memory = NOTHING_YET
             self.desired = min(max(1, limits.min_workers), max(1, limits.max_workers))
             return self.desired
         return self._decide(limits, now)
@@ -323,8 +340,11 @@ class Group:
             try:
                 orders = await wanted.make(name)
             except CannotRunError as problem:
-                self.obstacle = str(problem)
-                self.tell(Level.ERROR, str(problem))
+                if self.wanted is wanted:
+                    self.obstacle = str(problem)
+                    self.tell(Level.ERROR, str(problem))
+                return
+            if self.wanted is not wanted:  # edited meanwhile: a worker with these orders would count as up to date
                 return
             worker = Worker(
                 name=name,
@@ -335,6 +355,7 @@ class Group:
                 hear=lambda sentence: self.tell(Level.WARNING, sentence),
                 begins=self.tally.began,
             )
+            self._was_started = True
             self._running[name] = _Running(worker, self._print())
             self.spawn(worker.run(self.ground))
 

@@ -1,0 +1,119 @@
+"""A queue group of the local backend, looked at step by step; no process is started."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from penstock_operator.local import edits
+from penstock_operator.local.children import Guard
+from penstock_operator.local.code_places import CannotRunError, Code
+from penstock_operator.local.contact import Contact
+from penstock_operator.local.group import Group, Orders, Wanted
+from penstock_operator.local.state import GroupFolder, GroupRecord
+from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.group_places import GroupPlace
+from penstock_operator.resources import ConsumerSpec, QueueGroupSpec
+from penstock_operator.services.nats.material import Material
+
+CONNECTION = Identity("Connection", "default", "nats")
+CONSUMER = Identity("Consumer", "default", "etl")
+PLACE = GroupPlace(CONNECTION, CONSUMER, None, "ORDERS", "etl", "ORDERS-etl-dead", "dead.ORDERS.etl", None)
+RECORD = GroupRecord(
+    namespace="default",
+    name="etl",
+    connection="default/nats",
+    stream="ORDERS",
+    consumer="etl",
+    dead_letter_stream="ORDERS-etl-dead",
+    dead_letter_subject="dead.ORDERS.etl",
+)
+
+
+class Editor:
+    """Declares a group, and edits the declaration at a moment of the test's choice."""
+
+    def __init__(self, folder: Path) -> None:
+        self.said: list[str] = []
+        self.group = Group(
+            identity=Identity("QueueGroup", "default", "etl"),
+            folder=GroupFolder(folder),
+            guard=Guard(lock=-1),
+            spawn=lambda run: run.close(),
+            tell=lambda _, sentence: self.said.append(sentence),
+            quota=lambda: 2,
+        )
+        self.group.ground.set()
+        self._folder = folder
+
+    def declare(self, entrypoint: str, *, asked: Callable[[], None] | None = None, made: Any = None) -> None:  # noqa: ANN401
+        """Declare it. `asked` is called while the server is asked, `made` while orders are put together."""
+
+        async def orders(name: str) -> Orders:
+            if made is not None:
+                made()
+            settings = {"entrypoint": entrypoint, "name": name, "engine": {"grace_seconds": 0}, "socket": "s"}
+            return Orders(settings, {})
+
+        contact = _Interrupted(asked)
+        spec = QueueGroupSpec.model_validate(
+            {"consumerRef": {"name": "etl"}, "handler": {"entrypoint": entrypoint, "image": "etl"}}
+        )
+        self.group.declare(
+            Wanted(
+                spec=spec,
+                consumer=ConsumerSpec.model_validate({"streamRef": {"name": "orders"}}),
+                place=PLACE,
+                code=Code(self._folder),
+                contact=contact,
+                make=orders,
+                code_print=edits.code_print(self._folder),
+                print=entrypoint,
+                record=RECORD,
+            )
+        )
+
+    def look(self) -> list[str]:
+        """Look at the group once, and return the entrypoints of the workers that it has then."""
+        asyncio.run(self.group.look(1.0))
+        return [worker.settings["entrypoint"] for worker in self.group.workers]
+
+
+class _Interrupted(Contact):
+    """A connection that is not open, with something that happens while it is asked."""
+
+    def __init__(self, asked: Callable[[], None] | None) -> None:
+        opened = Contact.of(Material(servers=("nats://127.0.0.1:1",)), "test")
+        super().__init__(opened.made_from, opened.connection)
+        self.asked = asked
+
+    @override
+    async def dead_letters(self, place: GroupPlace) -> int | None:
+        if self.asked is not None:
+            self.asked()
+        return await super().dead_letters(place)
+
+
+def test_edit_while_a_group_is_looked_at_reaches_its_workers(tmp_path: Path) -> None:
+    for moment in ("asked", "made"):
+        editor = Editor(tmp_path / moment)
+        edit = lambda: editor.declare("readings:process")  # noqa: E731, B023
+        editor.declare("readings:proces", **{moment: edit})
+        assert not editor.look(), moment
+        assert editor.look() == ["readings:process"], moment
+        assert editor.look() == ["readings:process"], moment
+
+
+def test_obstacle_of_what_was_declared_before_an_edit_is_not_reported(tmp_path: Path) -> None:
+    editor = Editor(tmp_path)
+
+    def edit_and_fail() -> None:
+        editor.declare("readings:process")
+        raise CannotRunError("Secret default/old is not there.")
+
+    editor.declare("readings:proces", made=edit_and_fail)
+    assert not editor.look()
+    assert editor.look() == ["readings:process"]
+    assert not editor.said
