@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import ValidationError
 
 from penstock_operator.cli.exit_codes import FAILED
 from penstock_operator.cli.output import Form, form_option, print_data
@@ -16,6 +17,7 @@ from penstock_operator.cli.sources import Sources, source_options
 from penstock_operator.cli.widths import printable
 from penstock_operator.local.home import LocalHome
 from penstock_operator.plan.declared import Declared
+from penstock_operator.plan.faults import fault_of
 from penstock_operator.resources import ConnectionSpec
 from penstock_operator.services.home import HomeError
 from penstock_operator.services.nats.examination import Finding, Verdict, examine
@@ -90,8 +92,8 @@ async def _examine_servers(servers: tuple[str, ...], credentials: bytes | None, 
     data = {CREDENTIALS: {KEY: credentials}} if credentials else {}
     try:
         spec = ConnectionSpec.read({"servers": list(servers), **({"auth": auth} if auth else {})})
-    except ValueError as problem:
-        raise click.UsageError(f"--server: {problem}") from problem
+    except ValidationError as problem:
+        raise click.UsageError(f"--server: {fault_of(problem)}") from None  # the cause would quote the whole input
     async for finding in examine(spec, "", data):
         told(" ".join(servers), finding)
 

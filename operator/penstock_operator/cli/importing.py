@@ -15,7 +15,7 @@ from typing import Any
 import click
 import yaml
 
-from penstock_operator.cli.options import files_option
+from penstock_operator.cli.options import SERVER_URL, files_option
 from penstock_operator.cli.output import LINE_WIDTH, say
 from penstock_operator.local.documents import Document, DocumentError, read_documents
 from penstock_operator.plan.importing import CommandLine, Imported, Imports, Where, from_nack, from_server
@@ -105,6 +105,7 @@ def import_(
     "--server",
     "servers",
     multiple=True,
+    type=SERVER_URL,
     metavar="URL",
     help="What NACK's controller was told with -s: the servers of objects that name none.",
 )

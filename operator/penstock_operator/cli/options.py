@@ -4,6 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from typing_extensions import override
+
+from penstock_jetstream.core.servers import parse
+from penstock_jetstream.errors import UsageError
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -24,3 +28,26 @@ def timeout_option(default_seconds: float, about: str) -> Decorator:
         metavar="SECONDS",
         help=about,
     )
+
+
+class _ServerUrl(click.ParamType[str]):
+    name = "URL"
+
+    @override
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            address = parse(value)
+        except UsageError as problem:
+            self.fail(str(problem), param, ctx)
+        if "@" in value:  # it would be shown by `ps`, kept by the shell, and repeated in what we print
+            self.fail(
+                f"{address}: a server URL must not contain a user or a password. Name a Secret in the Connection's "
+                "spec.auth, or give a credentials file with --creds where no manifest is read.",
+                param,
+                ctx,
+            )
+        return value if "://" in value else str(address)
+
+
+SERVER_URL = _ServerUrl()
+"""The URL of a NATS server, without credentials: nats://host:port, tls://host:port, host:port or host."""

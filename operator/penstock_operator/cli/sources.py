@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from penstock_operator.cli.options import SERVER_URL
 from penstock_operator.cli.output import say
 from penstock_operator.cli.running import Told, over, reached_as, reached_at, run_over
 from penstock_operator.local.home import LocalHome
@@ -236,6 +237,7 @@ OPTIONS = (
         "--server",
         "servers",
         multiple=True,
+        type=SERVER_URL,
         metavar="URL",
         help="Reach NATS here, whatever the Connections say. May be given more than once.",
     ),

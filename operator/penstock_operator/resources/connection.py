@@ -27,7 +27,8 @@ def _each_once(servers: list[str]) -> list[str]:
     """Refuse what the API server refuses in a list of type set."""
     twice = sorted({server for server in servers if servers.count(server) > 1})
     if twice:
-        raise ValueError(f"Listed more than once: {', '.join(twice)}.")
+        without_credentials = [server.rpartition("@")[2] for server in twice]
+        raise ValueError(f"Listed more than once: {', '.join(without_credentials)}.")
     return servers
 
 

@@ -122,3 +122,26 @@ def test_account_without_jetstream_is_bad_and_nearly_reached_limit_doubtful(
     declared.write("Connection", "nats", servers=[server.url], auth={"userPasswordSecretRef": {"name": "plain"}})
     found = {each["what"]: each["verdict"] for each in declared.data("doctor")["findings"]}
     assert found["JetStream"] == "bad"
+
+
+def test_password_in_a_server_url_is_refused_and_never_repeated(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    declared = Declared(tmp_path, "nats://127.0.0.1:1")
+    from_manifests = ("-f", tmp_path)
+    for url in ("nats://alice:secret@127.0.0.1:1", "alice:secret@[::1", "nats://alice:sec/secret@127.0.0.1:1"):
+        for command in (
+            ("doctor",),
+            ("import", "nack", *from_manifests),
+            *((verb, *from_manifests) for verb in ("plan", "apply", "get", "lag", "doctor")),
+        ):
+            with subtests.test(" ".join(map(str, command)), url=url):
+                told = penstock(*command, "--server", url)
+                assert told.exit_code == 2
+                assert "--server" in told.output
+                assert "secret" not in told.output
+                assert "pydantic" not in told.output
+        with subtests.test("in a manifest", url=url):
+            declared.write("Connection", "nats", servers=[url, url])
+            assert "secret" not in declared.run("plan").output
+    assert "--server: spec.servers: Listed more than once: " in (
+        penstock("doctor", *(2 * ("--server", declared.url))).output
+    )
