@@ -18,8 +18,6 @@ from typing import IO, Self
 
 from penstock_operator.local import guardian
 
-WORKER, SERVER = 1, 2
-"""In which order they end where nobody is left to see to it: workers answer to servers."""
 MOST_LOG_BYTES = 16 << 20
 """A log that is longer when its program starts is put aside, in place of the one that was put aside before."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 30.0
@@ -34,8 +32,9 @@ Hear = Callable[[str], None]
 class Guard:
     """The guardian, and what it is told. Use it by `with`."""
 
-    def __init__(self, lock: int) -> None:
-        self._lock = lock
+    def __init__(self, lock: int, hurry: Path) -> None:
+        """`hurry` is a file: if it is there once we are gone, what is guarded ends at once."""
+        self._lock, self._hurry = lock, hurry
         self._living: dict[int, int] = {}
         self._process: subprocess.Popen[str] | None = None
 
@@ -58,7 +57,7 @@ class Guard:
         self._tell(f"-{pid}")
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", guardian.__name__]
+        command = [sys.executable, "-m", guardian.__name__, str(self._hurry)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, text=True, start_new_session=True, pass_fds=(self._lock,)
         )

@@ -11,6 +11,7 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,7 +111,10 @@ class House:
         Raises what keeps it from beginning, ManifestError, StateError, EmbeddedNatsError, or from going on, StateError.
         """
         manifests = self._read()
-        with self._state.taken() as lock, Guard(lock) as self._guard:
+        with ExitStack() as left:
+            taken = self._state.taken(lambda sentence: self.tell(Level.INFO, "", sentence))
+            lock = await asyncio.to_thread(left.enter_context, taken)  # what it waits for is shown meanwhile
+            self._guard = left.enter_context(Guard(lock, self._state.hurry))
             try:
                 await self._run(manifests)
             except* StateError as problems:  # the disk is full, say

@@ -8,8 +8,9 @@ import asyncio
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from penstock_operator.local.children import SERVER, Child, Guard, Hear, ending
+from penstock_operator.local.children import Child, Guard, Hear, ending
 from penstock_operator.local.embedded_nats import EmbeddedNatsError, nats_command, prepare, served_url
+from penstock_operator.local.guardian import SERVER
 
 PAUSES_SECONDS = (0.0, 0.5, 2.0, 5.0, 15.0)
 """Before each further start of a server that does not start; the last one for all that follow."""

@@ -1,6 +1,7 @@
 """The state folder of a local home: what `penstock up` keeps there, what it tells the other commands, and who has it.
 
     lock                                    held for as long as `up`, or anything that it started, lives
+    hurry                                   an `up` waits for what one that was killed has left
     home.json                               what runs: the process, the servers, the groups
     nats/NAMESPACE.NAME/                    the data of the embedded server of a Connection
     groups/NAMESPACE.NAME/suspended         while this file is there, the group is paused, as with spec.suspend
@@ -15,7 +16,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +25,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 DEFAULT_FOLDER = Path(".penstock")
-LOCK, HOME, NATS, GROUPS = "lock", "home.json", "nats", "groups"
+LOCK, HURRY, HOME, NATS, GROUPS = "lock", "hurry", "home.json", "nats", "groups"
 SUSPENDED, RESTARTED = "suspended", "restarted"
 SETTINGS, ENGINE_LOG, DRIVER_LOG, NATS_LOG = "settings.json", "engine.log", "driver.log", "nats-server.log"
 LOOK_SECONDS = 0.05
@@ -164,15 +165,21 @@ class StateFolder:
         digest = hashlib.sha256(os.fsencode(worker)).hexdigest()[:16]
         return Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}" / f"{digest}.sock"
 
+    @property
+    def hurry(self) -> Path:
+        """The file that has what a killed `up` left end at once, though it may be at work."""
+        return self.path / HURRY
+
     @contextmanager
-    def taken(self) -> Iterator[int]:
+    def taken(self, waits: Callable[[str], None] = lambda _: None) -> Iterator[int]:
         """Have the folder while the block runs, or raise a StateError; yields the descriptor of the lock.
 
-        A process that inherits the descriptor has the folder, too, until it ends.
+        A process that inherits the descriptor has the folder, too, until it ends. `waits` is told what is waited for.
         """
         with self._opened() as lock:
-            if not _locked(lock, GLANCE_SECONDS) and not self._is_left(lock):
+            if not _locked(lock, GLANCE_SECONDS) and not self._is_left(lock, waits):
                 raise StateError(self._in_use())
+            self.hurry.unlink(missing_ok=True)
             try:
                 yield lock
             finally:
@@ -223,10 +230,14 @@ class StateFolder:
         finally:
             os.close(lock)
 
-    def _is_left(self, lock: int) -> bool:
-        """Wait for what an `up` left that was killed, and tell whether it has ended."""
+    def _is_left(self, lock: int, waits: Callable[[str], None]) -> bool:
+        """Have what an `up` left that was killed end at once, and tell whether it has."""
         home = self._recorded()
-        return home is not None and not _lives(home.pid) and _locked(lock, ENDING_SECONDS)
+        if home is None or _lives(home.pid):
+            return False
+        waits("The last `penstock up` was killed. Waiting for its workers and NATS servers to end.")
+        self.hurry.touch()
+        return _locked(lock, ENDING_SECONDS)
 
     def _in_use(self) -> str:
         return (

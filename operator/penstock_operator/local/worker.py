@@ -14,7 +14,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from penstock_operator.local.children import WORKER, Child, Guard, Hear, Kept
+from penstock_operator.local.children import Child, Guard, Hear, Kept
+from penstock_operator.local.guardian import WORKER
 from penstock_operator.local.state import DRIVER_LOG, ENGINE_LOG, SETTINGS, write_whole
 
 ENGINE = (sys.executable, "-m", "penstock_worker.engine", "--settings")

@@ -40,7 +40,7 @@ class Editor:
         self.group = Group(
             identity=Identity("QueueGroup", "default", "etl"),
             folder=GroupFolder(folder),
-            guard=Guard(lock=-1),
+            guard=Guard(lock=-1, hurry=Path()),
             spawn=lambda run: run.close(),
             tell=lambda _, sentence: self.said.append(sentence),
             quota=lambda: 2,

@@ -16,7 +16,7 @@ def worker(name: str, status: Mapping[str, Any] | None = None) -> Worker:
         folder=Path(),
         settings={},
         environment={},
-        guard=Guard(lock=-1),
+        guard=Guard(lock=-1, hurry=Path()),
         hear=lambda _: None,
         begins=lambda _: None,
     )
