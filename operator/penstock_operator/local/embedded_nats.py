@@ -24,6 +24,11 @@ LOOK_SECONDS = 0.02
 class EmbeddedNatsError(RuntimeError):
     """The embedded server cannot be started; the text says why, and what to do."""
 
+    def __init__(self, sentence: str, *, is_final: bool = True) -> None:
+        super().__init__(sentence)
+        self.is_final = is_final
+        """Whether it would fail again: the server gave a reason. One that was killed or frozen gave none."""
+
 
 @dataclass(frozen=True)
 class EmbeddedNats:
@@ -82,12 +87,13 @@ async def served_url(process: asyncio.subprocess.Process, folder: Path, log: Pat
         async with asyncio.timeout(READY_SECONDS):
             while True:
                 if process.returncode is not None:
-                    raise EmbeddedNatsError(_why_ended(log))
+                    raise _why_ended(log)
                 if (url := _listed_url(ports)) is not None:
                     return url
                 await asyncio.sleep(LOOK_SECONDS)
     except TimeoutError:
-        raise EmbeddedNatsError(f"nats-server does not serve after {READY_SECONDS} s. Its log is {log}") from None
+        sentence = f"nats-server does not serve after {READY_SECONDS} s. Its log is {log}"
+        raise EmbeddedNatsError(sentence, is_final=False) from None
 
 
 def _listed_url(ports: Path) -> str | None:
@@ -99,14 +105,19 @@ def _listed_url(ports: Path) -> str | None:
     return urls[0]
 
 
-def _why_ended(log: Path) -> str:
+def _why_ended(log: Path) -> EmbeddedNatsError:
     """Put a server's last words into a sentence."""
     said = log.read_text().splitlines() if log.exists() else []
-    fatal = next((line for line in said if "[FTL]" in line), "it left no reason")
+    fatal = next((line for line in said if "[FTL]" in line), None)
+    if fatal is None:
+        return EmbeddedNatsError(
+            f"nats-server ended before it served, and gave no reason. Its log is {log}", is_final=False
+        )
     reason = fatal.partition("[FTL] ")[2] or fatal
     if "address already in use" in reason:
-        return f"nats-server could not start: {reason}\nEnd the program that has the port, or choose another port."
-    return f"nats-server could not start: {reason}\nIts log is {log}"
+        cure = "End the program that has the port, or choose another port: --port 0 takes one that is free."
+        return EmbeddedNatsError(f"nats-server could not start: {reason}\n{cure}")
+    return EmbeddedNatsError(f"nats-server could not start: {reason}\nIts log is {log}")
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:

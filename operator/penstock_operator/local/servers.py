@@ -14,6 +14,8 @@ from penstock_operator.local.guardian import SERVER
 
 PAUSES_SECONDS = (0.0, 0.5, 2.0, 5.0, 15.0)
 """Before each further start of a server that does not start; the last one for all that follow."""
+FIRST_ATTEMPTS = 4
+"""How often a server is started that never served: in these some 8 seconds, whoever killed or froze it is done."""
 STOP_SECONDS = 10.0
 
 
@@ -35,7 +37,18 @@ class EmbeddedServer:
         return self._child.pid if self._child else None
 
     async def start(self) -> str:
-        """Return its URL once it serves, or raise an EmbeddedNatsError."""
+        """Return its URL once it serves, or raise an EmbeddedNatsError if that is of no use."""
+        for pause_seconds in PAUSES_SECONDS[1:FIRST_ATTEMPTS]:
+            try:
+                return await self._start_once()
+            except EmbeddedNatsError as problem:
+                if problem.is_final:
+                    raise
+                self._hear(f"{problem}\nStarting it again.")
+            await asyncio.sleep(pause_seconds)
+        return await self._start_once()
+
+    async def _start_once(self) -> str:
         log = prepare(self._folder)
         command = nats_command(self._folder, self._port, log)
         self._child = child = Child(command, self._folder / "output.log", self._guard, SERVER)
@@ -82,7 +95,7 @@ class EmbeddedServer:
         while not self._is_ending:
             await asyncio.sleep(PAUSES_SECONDS[min(failures, len(PAUSES_SECONDS) - 1)])
             try:
-                await self.start()
+                await self._start_once()
             except EmbeddedNatsError as problem:
                 failures += 1
                 self._hear(str(problem))

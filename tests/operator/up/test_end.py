@@ -138,7 +138,7 @@ def test_taken_port_wrong_signature_and_folder_without_manifests_are_refused_in_
         up.declare(port=taken.getsockname()[1])
         said = up.drain(exit_code=1)
     assert "address already in use" in said
-    assert "End the program that has the port, or choose another port." in said
+    assert "End the program that has the port, or choose another port" in said
 
     up.declare()
     up.code("def process(df):\n    pass\n")
