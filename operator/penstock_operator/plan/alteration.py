@@ -18,6 +18,11 @@ from penstock_operator.plan.wording import differences_told, problems_told
 from penstock_operator.resources.management import RECREATE_ANNOTATION, Drift, ImmutableChange
 
 PAUSE_FIELD = "pause_until"
+DELETION_SECONDS = 2.0
+"""How long a stream must have been missing before it is made again.
+
+A server forgets the name of a stream first and deletes its files last (nats-server, stream.stop): in between it makes
+a stream of that name over the files of the old one, and then takes them away. Such a stream stores nothing."""
 
 
 def plan_creation(case: Case) -> Plan:
@@ -29,9 +34,21 @@ def plan_creation(case: Case) -> Plan:
         message = f"The {case.it} is gone from the server. Penstock reports drift only, and does not make it again."
         note = Note(Reason.MISSING, message, is_warning=True)
         return Plan(verdicts=out_of_sync(Reason.MISSING, message, drifted=True), notes=(note,))
-    return _refusal(case) or Plan(
-        action=decision.Create(case.desired), verdicts=_as_declared(case), notes=(_made(case),)
+    return (
+        _refusal(case)
+        or _too_soon(case)
+        or Plan(action=decision.Create(case.desired), verdicts=_as_declared(case), notes=(_made(case),))
     )
+
+
+def _too_soon(case: Case) -> Plan | None:
+    missing_seconds = case.around.missing_seconds
+    if case.kind != "Stream" or not case.synced_generation:
+        return None
+    if missing_seconds is None or missing_seconds >= DELETION_SECONDS:
+        return None
+    message = f"The {case.it} is gone from the server. It is made again as soon as the server has finished deleting it."
+    return Plan(verdicts=out_of_sync(Reason.MISSING, message), next=Next.SOON)
 
 
 def plan_change(case: Case, present: Present) -> Plan:

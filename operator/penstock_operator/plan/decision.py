@@ -88,6 +88,7 @@ class Next(Enum):
     """When to look at the object again, if nothing that it depends on changes before."""
 
     AT_ONCE = "at once: the action was one step of two"
+    SOON = "in a moment, when a deletion by somebody else is over"
     AT_THE_PERIOD = "with all others, when the servers are read"
     AFTER_BACKOFF = "after a delay that grows with each failure"
     WHEN_IT_CHANGES = "when itself, or what it waits for, changes"

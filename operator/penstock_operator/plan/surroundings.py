@@ -100,5 +100,7 @@ class Surroundings:
     """What is known of servers, account, and (for a consumer) its stream's configuration."""
     warnings: tuple[str, ...] = ()
     """What a look across objects found (a queue group that a consumer is too narrow for)."""
+    missing_seconds: float | None = None
+    """How long it has been missing, as far as we have looked; None where nobody keeps count."""
     former: Former | None = None
     """Where the object was until now, if that is another place. All else is about the place that is declared."""

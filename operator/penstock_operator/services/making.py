@@ -6,6 +6,7 @@ Any of these may be the last that this process does: whoever comes next begins a
 order. Decides nothing (plan does).
 """
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from penstock_jetstream.config import Facts
@@ -116,10 +117,12 @@ async def _look(shop: Workshop, declared: Declared, target: Target) -> Surroundi
     first = _other_holder(shop, declared, place)
     if _gives_way(declared, first):
         return Surroundings(holder=first)
+    observed = await target.link.observe(place)
     return Surroundings(
         holder=first,
         heir=heir(shop.world.claimants(place), declared.identity),
-        observed=await target.link.observe(place),
+        observed=observed,
+        missing_seconds=shop.seen.missing_seconds(declared.identity, observed, asyncio.get_running_loop().time()),
         facts=_facts(shop, declared, target.link),
         warnings=_warnings(shop, declared),
     )

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock_operator.plan import retry
+from penstock_operator.plan.alteration import DELETION_SECONDS
 from penstock_operator.plan.connections import LinkState
 from penstock_operator.plan.decision import Next
 from penstock_operator.plan.declared import Declared, Identity
@@ -199,6 +200,8 @@ class Reconciler:
         self._failures.pop(identity, None)
         if following is Next.AT_ONCE:
             self._shop.queue.add(identity)
+        if following is Next.SOON:
+            self._shop.queue.add_later(identity, DELETION_SECONDS)
         if following is Next.AT_THE_PERIOD and identity.kind == CONNECTION.name:
             self._shop.queue.add_later(identity, self._period_seconds)
 

@@ -32,6 +32,7 @@ class Seen:
 
     def __init__(self) -> None:
         self._prints: dict[Identity, Print] = {}
+        self._missing_since: dict[Identity, float] = {}
 
     def note(self, identity: Identity, observed: Observed | None) -> None:
         """Keep an answer in mind; None, and one that tells nothing, is forgotten."""
@@ -43,6 +44,14 @@ class Seen:
 
     def forget(self, identity: Identity) -> None:
         self._prints.pop(identity, None)
+        self._missing_since.pop(identity, None)
+
+    def missing_seconds(self, identity: Identity, observed: Observed, now: float) -> float:
+        """Return for how long each look has found it missing."""
+        if isinstance(observed, Missing):
+            return now - self._missing_since.setdefault(identity, now)
+        self._missing_since.pop(identity, None)
+        return 0.0
 
     def __contains__(self, identity: Identity) -> bool:
         return identity in self._prints

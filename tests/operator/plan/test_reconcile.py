@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock_jetstream.config import Facts
+from penstock_operator.plan.alteration import DELETION_SECONDS
 from penstock_operator.plan.decision import (
     Action,
     ConditionType,
@@ -36,6 +37,8 @@ REPORT = {"drift": "Report"}
 OBSERVE = {"policy": "Observe"}
 RECREATE = {"immutableChange": "Recreate"}
 GONE = Surroundings(observed=Missing())
+JUST_GONE = Surroundings(observed=Missing(), missing_seconds=0.0)
+LONG_GONE = Surroundings(observed=Missing(), missing_seconds=DELETION_SECONDS)
 AWAY = Surroundings(observed=Unknown(Reason.UNREACHABLE, "No server answers."))
 NO_CONNECTION = Surroundings(
     obstacle=Waiting(Reason.CONNECTION_NOT_FOUND, "There is no Connection shop/nats.", lost=True)
@@ -112,6 +115,14 @@ STANDING = {
     "drift: corrected and reported": Case(SYNCED, DIFFERS, Update, Reason.DRIFTED),
     "drift: only reported": unready(REPORTING, DIFFERS, Reason.DRIFTED, drifted="True"),
     "deleted on the server: created again and reported": Case(SYNCED, GONE, Create, Reason.RECREATED),
+    "deleted on the server a moment ago: created again once that is over": unready(
+        SYNCED, JUST_GONE, Reason.MISSING, told=False
+    ),
+    "deleted on the server a while ago: created again": Case(SYNCED, LONG_GONE, Create, Reason.RECREATED),
+    "never there: created at once": Case(stream(), JUST_GONE, Create, Reason.CREATED),
+    "a consumer deleted on the server: created again at once": Case(
+        consumer(synced=1), JUST_GONE, Create, Reason.RECREATED
+    ),
     "deleted on the server: only reported": unready(REPORTING, GONE, Reason.MISSING, drifted="True"),
     "observed, as declared": Case(stream(OBSERVE), ORDERS, reason=Reason.OBSERVED),
     "observed, different": unready(stream(OBSERVE), DIFFERS, Reason.DRIFTED, drifted="True"),

@@ -34,6 +34,7 @@ def test_stream_in_memory_is_created_again_after_a_restart_or_a_deletion(scene: 
         scene.wait_event(f"stream/{stream}", "Recreated")
         scene.wait(partial(scene.consumer, consumer, stream), f"{consumer} is there again")
         scene.wait_ready(f"stream/{stream}", f"consumer/{consumer}")
+        scene.publish(f"{stream}.1", b"one")
 
 
 def test_unreachable_server_is_reported_and_changes_reach_it_when_it_is_back(scene: Scene) -> None:

@@ -22,11 +22,15 @@ from penstock_operator.services.nats import workers
 from penstock_operator.services.nats.account import Account
 from penstock_operator.services.nats.failures import failure, unseen
 from penstock_operator.services.nats.notices import Deed, Notices
-from penstock_operator.services.nats.presence import consumer_present, stream_present
+from penstock_operator.services.nats.presence import consumer_present, is_of_deleted_stream, stream_present
 from penstock_operator.services.nats.reading import read_all
 
 ALREADY_THERE = frozenset(
     {ErrorCode.STREAM_NAME_EXISTS, ErrorCode.CONSUMER_ALREADY_EXISTS, ErrorCode.CONSUMER_NAME_EXISTS}
+)
+OVER_DELETED = (
+    "The server made the stream {stream} over files of one that it was still deleting, so it could have stored "
+    "nothing. It was deleted, and is made again."
 )
 
 
@@ -116,11 +120,15 @@ class JetStreamLink(Link):
             return consumer_present(await self._jetstream.consumers.info(place.stream, place.consumer), self.look.alone)
         return stream_present(await self._jetstream.streams.info(place.stream), self.look.alone)
 
-    async def _create(self, place: Place, config: Mapping[str, Any]) -> Present:
+    async def _create(self, place: Place, config: Mapping[str, Any]) -> Present | Failure:
         with self._notices.expecting(Deed.CREATED, place):
             if place.consumer:
                 return consumer_present(await self._jetstream.consumers.create(place.stream, config), self.look.alone)
-            return stream_present(await self._jetstream.streams.create(config), self.look.alone)
+            made = await self._jetstream.streams.create(config)
+        if not is_of_deleted_stream(made):
+            return stream_present(made, self.look.alone)
+        await self._delete(place)
+        return Failure(Reason.MISSING, OVER_DELETED.format(stream=place.stream), passing=True)
 
     async def _update(self, place: Place, config: Mapping[str, Any]) -> Present:
         """Change what is there: if it is gone meanwhile, that is an error, and it does not come back by itself."""

@@ -35,6 +35,19 @@ def stream_present(info: StreamInfo, alone: str = "") -> Present:
     return Present(_lasting(info.config), _known(facts))
 
 
+def is_of_deleted_stream(made: StreamInfo) -> bool:
+    """Tell whether a stream that was made just now has the state of one that its server was still deleting.
+
+    Such a stream has messages, or the numbers of messages, from before its own time. Its files are gone, so that it
+    stores nothing, and what it shows cannot be read. Mirrors and sources bring messages with times of their own.
+    """
+    if not made.raw.get("did_create") or made.mirror or made.sources or made.created is None:
+        return False
+    last_before = max(int(made.config.get("first_seq") or 0), 1) - 1
+    state = made.state
+    return state.last_sequence > last_before and (state.last_time is None or state.last_time < made.created)
+
+
 def consumer_present(info: ConsumerInfo, alone: str = "") -> Present:
     """Read it, as above."""
     facts = {
