@@ -39,6 +39,9 @@ class LocalHome:
     async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> None:
         self._keep(declared, finalizers=tuple(finalizers))
 
+    async def exists(self, declared: Declared) -> bool:
+        return declared.identity in self.declared
+
     async def tell(self, declared: Declared, note: Note) -> None:
         self._teller(declared, note)
 

@@ -6,7 +6,7 @@ what is said (plan.connections does).
 """
 
 from penstock_operator.plan.conditions import is_news
-from penstock_operator.plan.connections import Connected, Failing, LinkState, plan_connection, who_needs_it
+from penstock_operator.plan.connections import MOST_NAMED, Connected, Failing, LinkState, plan_connection, who_needs_it
 from penstock_operator.plan.decision import Finalizer, Next
 from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.reasons import Reason
@@ -25,6 +25,8 @@ async def look_after(shop: Workshop, declared: Declared) -> Next:
     else:
         state = await _keep(shop, declared, declared.spec)
         await _know_namespaces(shop, declared, declared.spec)
+    if declared.deleting:
+        await shop.forget_vanished(_blocking(shop, declared))
     decided = plan_connection(declared, state, _users(shop, declared))
     declared = await _write_finalizer(shop, declared, decided.finalizer)
     if declared.deleting and not declared.finalizers:
@@ -62,6 +64,16 @@ async def _keep(shop: Workshop, declared: Declared, spec: ConnectionSpec) -> Lin
 
 def _users(shop: Workshop, declared: Declared) -> list[Declared]:
     return [shop.world.objects[user] for user in shop.world.dependents(declared.identity)]
+
+
+def _blocking(shop: Workshop, declared: Declared) -> list[Declared]:
+    """Return those that keep a Connection from going, and are not being worked on: as many as a condition names.
+
+    Each that turns out to be gone has the Connection looked at again, so the others follow.
+    """
+    needed_by = sorted(who_needs_it(_users(shop, declared)), key=str)
+    idle = [each for each in needed_by if not shop.queue.is_expected(each)]
+    return [shop.world.objects[each] for each in idle[:MOST_NAMED]]
 
 
 async def _know_namespaces(shop: Workshop, declared: Declared, spec: ConnectionSpec) -> None:

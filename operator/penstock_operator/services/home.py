@@ -22,6 +22,9 @@ class Home(Protocol):
     async def write_finalizers(self, declared: Declared, finalizers: Sequence[str]) -> Mapping[str, Any] | None:
         """Replace the object's finalizers if they are as they were read, and return the object as write_status does."""
 
+    async def exists(self, declared: Declared) -> bool:
+        """Tell whether the object is still there: this very one, not another that has only its name."""
+
     async def tell(self, declared: Declared, note: Note) -> None:
         """Tell people about it, as an event."""
 

@@ -29,7 +29,7 @@ from penstock_operator.services.queue import WorkQueue
 from penstock_operator.services.reading import PERIOD_SECONDS, Reading
 from penstock_operator.services.seen import Seen
 from penstock_operator.services.telling import Telling
-from penstock_operator.services.workshop import Workshop, has_finalizer, is_newer
+from penstock_operator.services.workshop import Workshop, is_newer
 from penstock_operator.services.world import World
 
 WORKERS = 16
@@ -106,15 +106,8 @@ class Reconciler:
         if declared is None or declared.uid != uid:
             return
         _log(identity, "is gone.")
-        if has_finalizer(declared):
-            self._shop.wake_connections(declared)
-        self._shop.wake_consumer_of(declared)
-        for other in self._shop.world.forget(identity):
-            self._shop.queue.add(other)
-        self._shop.wake_dependents(declared)
-        self._shop.seen.forget(identity)
+        self._shop.forget(declared)
         self._failures.pop(identity, None)
-        self._shop.links.forget(identity)
 
     @property
     def shop(self) -> Workshop:
@@ -165,7 +158,10 @@ class Reconciler:
 
     async def _step(self, identity: Identity) -> None:
         declared = self._shop.world.objects.get(identity)
-        if declared is None or identity.kind not in self._steps:
+        if declared is None:
+            self._failures.pop(identity, None)
+            return
+        if identity.kind not in self._steps:
             return
         begun_at = self._clock()
         outcome = await self._outcome(declared)

@@ -4,7 +4,8 @@ Knows the order of writes, and that none is made by one who does not lead. Does 
 when (reconciler.py).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,8 @@ from penstock_operator.services.queue import WorkQueue
 from penstock_operator.services.seen import Seen
 from penstock_operator.services.telling import Telling
 from penstock_operator.services.world import World
+
+logger = logging.getLogger(__name__)
 
 AWAY = frozenset({Reason.CONNECTING, Reason.CONNECTION_NOT_READY, Reason.STREAM_NOT_READY})
 """What passes: whoever had a place before has it after."""
@@ -113,6 +116,25 @@ class Workshop:
             self.wake_consumer_of(declared)
         if has_finalizer(before) != has_finalizer(declared):
             self.wake_connections(declared)
+
+    def forget(self, declared: Declared) -> None:
+        """Take out an object that the home does not show any more, and queue whatever its end concerns."""
+        if has_finalizer(declared):
+            self.wake_connections(declared)
+        self.wake_consumer_of(declared)
+        for other in self.world.forget(declared.identity):
+            self.queue.add(other)
+        self.wake_dependents(declared)
+        self.seen.forget(declared.identity)
+        self.links.forget(declared.identity)
+
+    async def forget_vanished(self, objects: Iterable[Declared]) -> None:
+        """Take out those of these objects that the home does not have any more: the event of their end may be lost."""
+        for declared in objects:
+            if not await self.home.exists(declared) and self.world.objects.get(declared.identity) is declared:
+                logger.warning("%s is gone, which no event has told.", declared.identity)
+                self.forget(declared)
+                self.queue.add(declared.identity)
 
     def _store_own_write(self, declared: Declared, answer: Mapping[str, Any] | None, **written: Any) -> None:  # noqa: ANN401 - fields
         """Store the object that a write of ours was answered with, before a watch shows it.

@@ -17,6 +17,7 @@ from penstock_operator.storage import paths
 from penstock_operator.storage.api import JSON_PATCH, NOT_FOUND, ask, find
 from penstock_operator.storage.errors import ObjectChangedError, RefusedError
 from penstock_operator.storage.events import Events
+from penstock_operator.storage.pages import is_listed
 
 PUBLIC = frozenset({"username", "tls.crt", "ca.crt"})
 """Keys of Secrets whose values may be told: a user may be called as a stream is."""
@@ -41,6 +42,9 @@ class KubernetesHome:
         as_read = {"op": "test", "path": "/metadata/finalizers", "value": list(declared.finalizers) or None}
         change = _put("/metadata/finalizers", list(finalizers))
         return await self._patch(declared, paths.of_object(declared.identity), [_same(declared), as_read, change])
+
+    async def exists(self, declared: Declared) -> bool:
+        return await is_listed(self._client, declared.identity, declared.uid)
 
     async def tell(self, declared: Declared, note: Note) -> None:
         await self._events.tell(declared, note)

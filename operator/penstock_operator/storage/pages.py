@@ -8,6 +8,7 @@ from typing import Any
 
 from kubernetes.aio.client import ApiClient
 
+from penstock_operator.plan.declared import Identity
 from penstock_operator.resources import Kind
 from penstock_operator.storage import paths
 from penstock_operator.storage.api import JSON, ask
@@ -31,6 +32,17 @@ async def list_uids(client: ApiClient, kind: Kind, namespaces: Sequence[str]) ->
         async for item in _list(client, kind, namespace, METADATA_ONLY):
             found.add(item["metadata"]["uid"])
     return frozenset(found)
+
+
+async def is_listed(client: ApiClient, identity: Identity, uid: str) -> bool:
+    """Tell whether an object is there, by the right to list: the operator has none to get objects of its kinds."""
+    only = [("fieldSelector", f"metadata.name={identity.name}")]
+    found = [
+        item["metadata"]["uid"]
+        async for page in pages(client, paths.of_all(identity), accept=METADATA_ONLY, query=only)
+        for item in page["items"] or ()
+    ]
+    return uid in found
 
 
 async def _list(client: ApiClient, kind: Kind, namespace: str | None, accept: str) -> AsyncIterator[dict[str, Any]]:

@@ -15,8 +15,12 @@ def of_kind(kind: Kind, namespace: str | None) -> str:
 
 def of_object(identity: Identity) -> str:
     """Return the path of an object of one of our kinds."""
-    plural = PLURALS[identity.kind]
-    return f"/apis/{GROUP}/{VERSION}/namespaces/{identity.namespace}/{plural}/{identity.name}"
+    return f"{of_all(identity)}/{identity.name}"
+
+
+def of_all(identity: Identity) -> str:
+    """Return the path of all objects of an object's kind and namespace."""
+    return f"/apis/{GROUP}/{VERSION}/namespaces/{identity.namespace}/{PLURALS[identity.kind]}"
 
 
 def of_status(identity: Identity) -> str:

@@ -19,6 +19,7 @@ from penstock_operator.services.filling import fill, take_out_vanished
 from penstock_operator.services.leading import Leadership
 from penstock_operator.services.links import Link, RelayedLink
 from penstock_operator.services.nats.keeping import NatsLinks
+from penstock_operator.services.reading import PERIOD_SECONDS
 from penstock_operator.services.reconciler import Reconciler
 from penstock_operator.storage.access import find_access
 from penstock_operator.storage.kubernetes_home import KubernetesHome
@@ -42,11 +43,11 @@ async def api(penstock_namespace: Namespace, monkeypatch: pytest.MonkeyPatch) ->
 
 @asynccontextmanager
 async def running(
-    api: ApiClient, home: KubernetesHome, links: NatsLinks, namespace: Namespace
+    api: ApiClient, home: KubernetesHome, links: NatsLinks, namespace: Namespace, period_seconds: float = PERIOD_SECONDS
 ) -> AsyncIterator[tuple[Reconciler, asyncio.Task[None]]]:
     """Run a reconciler that knows the objects that exist when it starts, and sees no event after that."""
     async with links:
-        reconciler = Reconciler(home, links, Leadership.alone(), time.monotonic)
+        reconciler = Reconciler(home, links, Leadership.alone(), time.monotonic, period_seconds=period_seconds)
         await fill(api, [namespace.name], reconciler)
         task = asyncio.create_task(reconciler.run())
         try:
@@ -219,4 +220,16 @@ async def test_connection_goes_when_a_recount_misses_its_last_stream(api: ApiCli
         deleting.client.patch("stream/orders", {"metadata": {"finalizers": None}})
         assert deleting.client.find("stream/orders") is None
         await take_out_vanished(api, [deleting.name], reconciler)
+        await wait_gone(deleting, "connection/nats")
+
+
+async def test_connection_goes_without_an_event_or_a_recount_of_what_blocked_it(
+    api: ApiClient, deleting: Namespace
+) -> None:
+    """Another Stream of the same name, which is not the one that blocked it, does not block it either."""
+    async with running(api, KubernetesHome(api), NatsLinks("a test"), deleting, period_seconds=1):
+        deleting.client.patch("stream/orders", {"metadata": {"finalizers": None}})
+        deleting.client.create(
+            manifest("Stream", "orders", {"connectionRef": {"name": "nats"}, "subjects": ["orders"]})
+        )
         await wait_gone(deleting, "connection/nats")
