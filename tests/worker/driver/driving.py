@@ -36,6 +36,22 @@ QUICK: Mapping[str, str] = {
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 batches = count(1)
 
+QUOTING = ("cast_data", "raise_data", "udf_repeats_data")
+"""Jobs whose errors quote the payload."""
+WORDS = (
+    "OPERATION_CANCELED",
+    "SPARK_JOB_CANCELLED",
+    "[INVALID_HANDLE.SESSION_CLOSED] x SQLSTATE: HY000",
+    "java.lang.OutOfMemoryError: Java heap space",
+    "StatusCode.UNAVAILABLE",
+    "Cannot call methods on a stopped SparkContext",
+    "cannot pickle",
+    "x\nModuleNotFoundError: No module named 'x'",
+    'x\nTraceback (most recent call last):\n  File "x.py", line 1, in x\nImportError: x',
+    "[PYTHON_VERSION_MISMATCH] AnalysisException SQLSTATE: 42703",
+)
+"""Payloads with words of errors that blame no message."""
+
 
 class RunningDriver:
     """A driver for tests, started and ended by its `with`."""

@@ -10,7 +10,7 @@ from tests.testbed import run
 from tests.testbed.ports import free_port
 from tests.testbed.spark.connect import ConnectServer
 from tests.testbed.waiting import eventually
-from tests.worker.driver.driving import LONG_SECONDS, RunningDriver, handed
+from tests.worker.driver.driving import LONG_SECONDS, QUOTING, WORDS, RunningDriver, handed
 
 pytestmark = [pytest.mark.full, pytest.mark.xdist_group("driver-connect")]
 TOKEN = "let-me-in"
@@ -20,6 +20,7 @@ VERDICTS = {
     "udf_raises": Verdict.DATA,
     "wrong_column": Verdict.CODE,
     "missing_module": Verdict.CODE,
+    "unpicklable": Verdict.CODE,
     "python_worker_dies": Verdict.TRANSIENT,
 }
 
@@ -57,6 +58,23 @@ def test_user_modules_are_shipped_and_errors_have_verdicts(driver: RunningDriver
         with subtests.test(job):
             outcome = driver.run(job)
             assert outcome.verdict is verdict, outcome
+
+
+def test_no_words_of_a_payload_decide_the_verdict(driver: RunningDriver, subtests: pytest.Subtests) -> None:
+    for job in QUOTING:
+        for words in WORDS:
+            with subtests.test(f"{job} {words}"):
+                outcome = driver.run_batch(handed(job, 1), (words,))
+                assert outcome.verdict is Verdict.DATA, outcome
+    with subtests.test("pyspark takes it for a lost session"):
+        outcome = driver.run_batch(handed("cast_data", 1), ("INVALID_HANDLE.SESSION_NOT_FOUND",))
+        assert outcome.verdict in {Verdict.DATA, Verdict.TRANSIENT}, outcome
+
+
+def test_a_session_that_the_server_closed_is_replaced(driver: RunningDriver) -> None:
+    assert driver.run("session_closed").verdict is Verdict.ENGINE_LOST
+    driver.wait_ready()
+    assert driver.run("aggregate").verdict is Verdict.OK
 
 
 def test_a_run_that_hangs_on_the_server_is_cancelled(driver: RunningDriver) -> None:

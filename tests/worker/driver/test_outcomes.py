@@ -8,7 +8,7 @@ import pytest
 from penstock_worker.exchange.client import DriverFaultError
 from penstock_worker.exchange.columns import COLUMNS
 from penstock_worker.policy.outcome import Rejection, Verdict
-from tests.worker.driver.driving import LONG_SECONDS, RunningDriver, handed, rows
+from tests.worker.driver.driving import LONG_SECONDS, QUOTING, WORDS, RunningDriver, handed, rows
 
 VERDICTS = {
     "raise_reject": Verdict.DATA,
@@ -24,6 +24,7 @@ VERDICTS = {
     "leave": Verdict.CODE,
     "missing_path": Verdict.CODE,
     "missing_module": Verdict.CODE,
+    "unpicklable": Verdict.CODE,
     "python_worker_dies": Verdict.TRANSIENT,
     "unwritable_path": Verdict.TRANSIENT,
 }
@@ -45,6 +46,14 @@ def test_each_error_has_its_verdict(driver: RunningDriver, subtests: pytest.Subt
             assert outcome.verdict is verdict, outcome
             assert outcome.fault is not None
             assert outcome.fault.message
+
+
+def test_no_words_of_a_payload_decide_the_verdict(driver: RunningDriver, subtests: pytest.Subtests) -> None:
+    for job in QUOTING:
+        for words in WORDS:
+            with subtests.test(f"{job} {words}"):
+                outcome = driver.run_batch(handed(job, 1), (words,))
+                assert outcome.verdict is Verdict.DATA, outcome
 
 
 def test_outcome_carries_rejections_retry_delay_and_the_line_of_the_fault(driver: RunningDriver) -> None:

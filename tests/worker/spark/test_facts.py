@@ -1,10 +1,12 @@
 """Facts of an error, without Spark: the line of the user's code, and the most informative cause."""
 
+import traceback
 from pathlib import Path
 
-from pyspark.errors import AnalysisException
+import pytest
+from pyspark.errors import AnalysisException, PySparkRuntimeError
 
-from penstock_worker.spark.facts import LONGEST_TEXT, facts_of, first_line
+from penstock_worker.spark.facts import LONGEST_TEXT, facts_of, first_line, raised_in
 
 HERE = Path(__file__).resolve().parent
 
@@ -40,3 +42,29 @@ def test_a_long_text_is_cut_and_a_sentence_has_the_first_line_with_text() -> Non
     assert len(text) < 2 * LONGEST_TEXT
     assert text.endswith(f"({10 * LONGEST_TEXT} letters)")
     assert [first_line(ValueError(text)) for text in ("\n\n one\ntwo", "")] == ["one", "ValueError"]
+
+
+def test_what_a_python_function_raised_is_read_from_its_traceback(subtests: pytest.Subtests) -> None:
+    chained = KeyError("outer")
+    chained.__cause__ = raised("x")
+    mismatch = PySparkRuntimeError(
+        errorClass="PYTHON_VERSION_MISMATCH", messageParameters={"worker_version": "3.1", "driver_version": "3.2"}
+    )
+    forged = "\nModuleNotFoundError: No module named 'x'\nlast"
+    cases: list[tuple[Exception, list[str]]] = [
+        (raised("x"), ["ValueError"]),
+        (ValueError(forged), ["ValueError"]),
+        (ValueError(f"{forged}\nTraceback (most recent call last):{forged}"), ["ValueError", "ModuleNotFoundError"]),
+        (chained, ["ValueError", "KeyError"]),
+        (mismatch, ["PYTHON_VERSION_MISMATCH"]),
+        (ValueError("[PYTHON_VERSION_MISMATCH] it says"), ["ValueError"]),
+        (MemoryError(), ["MemoryError"]),
+        (ExceptionGroup("several", [ImportError("x")]), []),
+    ]
+    for error, expected in cases:
+        with subtests.test(repr(error)):
+            with pytest.raises(type(error)) as caught:
+                raise error
+            told = "".join(traceback.format_exception(caught.value))
+            text = f"[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {told} SQLSTATE: 38000"
+            assert list(raised_in(text)) == expected

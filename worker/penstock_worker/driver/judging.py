@@ -33,7 +33,7 @@ def failed(error: BaseException, code: Sequence[Path], seconds: float) -> Outcom
         case Reject():
             return Outcome(Verdict.DATA, seconds, fault=_fault(facts))
         case _:
-            verdict = classify(facts.classes, facts.text, facts.condition, facts.sqlstate)
+            verdict = classify(facts.classes, facts.condition, facts.sqlstate, status=facts.status, raised=facts.raised)
             return Outcome(verdict, seconds, fault=_fault(facts))
 
 

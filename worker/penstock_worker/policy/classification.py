@@ -1,6 +1,7 @@
 """What an error means for its batch: whether a message is to blame, the code, Spark, or nobody.
 
-Knows Spark's SQLSTATEs and the names of errors, of Python and of the JVM. Does not know how they are found out
+Decides by class names, Spark's error conditions, SQLSTATEs and gRPC's status codes, never by what an error says: its
+text quotes payloads, so whoever publishes a message could choose the verdict. Does not know how these are found out
 (spark/facts.py), nor what follows (the engine's machine).
 """
 
@@ -12,30 +13,32 @@ DATA_STATES = ("22", "P0", "38")
 """Bad values; what raise_error raises; what a Python function raises."""
 CODE_STATES = ("42", "46", "0A", "56", "07")
 """Names, syntax and settings that are wrong; what Spark does not support."""
-CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED")
-LOST = (
-    "SESSION_NOT_FOUND",
-    "SESSION_CLOSED",
-    "SESSION_CHANGED",
-    "RESPONSE_ALREADY_RECEIVED",
-    "NO_ACTIVE_SESSION",
-    "StatusCode.UNAVAILABLE",
+CONDITIONS = {
+    "SPARK_JOB_CANCELLED": Verdict.DEADLINE,
+    "OPERATION_CANCELED": Verdict.DEADLINE,
+    "SESSION_NOT_FOUND": Verdict.ENGINE_LOST,
+    "SESSION_CLOSED": Verdict.ENGINE_LOST,
+    "SESSION_CHANGED": Verdict.ENGINE_LOST,
+    "NO_ACTIVE_SESSION": Verdict.ENGINE_LOST,
+    # pyspark's Connect client raises it when an operation is gone, or when an error's text has the words for that.
+    "RESPONSE_ALREADY_RECEIVED": Verdict.TRANSIENT,
+}
+"""By the last part of an error condition."""
+LOST_CLASSES = (
+    "Py4JNetworkError",
+    "ConnectionRefusedError",
+    "ConnectionResetError",
+    "BrokenPipeError",
     "OutOfMemoryError",
-    "Cannot call methods on a stopped SparkContext",
+    "SparkOutOfMemoryError",
 )
-"""Words in a text or condition that tell of a Spark that is gone, or is not to be trusted any more."""
-LOST_CLASSES = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError")
+"""Classes that tell of a JVM that is gone, or is not to be trusted any more."""
+LOST_STATUS = "UNAVAILABLE"
+"""What gRPC says of a Connect server that is gone."""
 PYTHON_CLASSES = ("PythonException",)
 """A function of the user's that ran beside Spark raised something. Spark Connect gives it no SQLSTATE."""
-CODE_IN_PYTHON = (
-    "ModuleNotFoundError",
-    "ImportError",
-    "PYTHON_VERSION_MISMATCH",
-    "PicklingError",
-    "cannot pickle",
-    "CANNOT_LOAD_PYTHON",
-)
-"""Words in such an error that tell that no message is to blame: Spark could not even run the function."""
+CODE_IN_PYTHON = frozenset({"ModuleNotFoundError", "ImportError", "PicklingError", "PYTHON_VERSION_MISMATCH"})
+"""What such a function raises if no message is to blame: Spark could not even run it."""
 PASSING_CLASSES = (
     "Py4JJavaError",
     "Py4JError",
@@ -47,16 +50,27 @@ PASSING_CLASSES = (
 CODE_CLASSES = ("AnalysisException", "ParseException")
 
 
-def classify(classes: Sequence[str], text: str, condition: str | None, sqlstate: str | None) -> Verdict:
-    """Return the verdict on an error. `classes` are full names, of its ancestors and causes too."""
+def classify(
+    classes: Sequence[str],
+    condition: str | None,
+    sqlstate: str | None,
+    *,
+    status: str | None = None,
+    raised: Sequence[str] = (),
+) -> Verdict:
+    """Return the verdict on an error.
+
+    `classes` are full names, of its ancestors and causes too; `status` is gRPC's; `raised` is what a Python function
+    of Spark's raised, and what that was raised from.
+    """
     names = [name.rpartition(".")[2] for name in classes]
-    signs = f"{condition or ''} {text} {' '.join(classes)}"
-    if any(word in signs for word in CANCELLED):
-        return Verdict.DEADLINE
-    if any(word in signs for word in LOST) or any(name in names for name in LOST_CLASSES):
+    decided = CONDITIONS.get((condition or "").rpartition(".")[2])
+    if decided is not None:
+        return decided
+    if status == LOST_STATUS or any(name in names for name in LOST_CLASSES):
         return Verdict.ENGINE_LOST
     if any(name in names for name in PYTHON_CLASSES):
-        return Verdict.CODE if any(word in text for word in CODE_IN_PYTHON) else Verdict.DATA
+        return Verdict.CODE if raised and CODE_IN_PYTHON.issuperset(raised) else Verdict.DATA
     if sqlstate is not None and sqlstate.startswith(DATA_STATES):
         return Verdict.DATA
     if (sqlstate is not None and sqlstate.startswith(CODE_STATES)) or any(name in names for name in CODE_CLASSES):

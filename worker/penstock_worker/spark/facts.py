@@ -1,9 +1,10 @@
-"""What an error tells of itself: class, condition, SQLSTATE, text, and the line of the user's code that it came from.
+"""What an error tells of itself: class, condition, SQLSTATE, status, text, and the line of the code that it came from.
 
 Knows the errors of pyspark, py4j and gRPC, in which the telling part may lie several causes deep in the JVM. Does not
 know what follows from them (policy/classification.py).
 """
 
+import re
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,10 @@ class ErrorFacts:
     text: str
     condition: str | None = None
     sqlstate: str | None = None
+    status: str | None = None
+    """The name of gRPC's status, of an error that a Connect server answered with."""
+    raised: tuple[str, ...] = ()
+    """What a Python function of Spark's raised, and what that was raised from: classes, or pyspark's own conditions."""
     trace: str = ""
     place: str | None = None
     """The line of the user's code, as FILE:LINE."""
@@ -43,12 +48,15 @@ def facts_of(error: BaseException, code: Sequence[Path] = ()) -> ErrorFacts:
     telling = _telling(error)
     java = list(_java_causes(telling))
     condition, sqlstate = _innermost([_signs(telling), *(signs for _, signs in java)])
+    text = _text(telling)
     return ErrorFacts(
         type=type(telling).__name__,
         classes=(*(_full_name(kind) for kind in type(telling).__mro__), *(name for name, _ in java)),
-        text=_cut(_text(telling)),
+        text=_cut(text),
         condition=condition,
         sqlstate=sqlstate,
+        status=_status(telling),
+        raised=tuple(raised_in(text)),
         trace=_cut(_trace(error)),
         place=_place(error, code),
     )
@@ -72,6 +80,29 @@ def root_line(error: BaseException) -> str:
     except BROKEN_CALL:  # the JVM is gone: what is known has to do
         pass
     return said
+
+
+TRACEBACK = "Traceback (most recent call last):"
+EXCEPTION = re.compile(r"([A-Za-z_][\w.]*)(?:: \[([A-Z_.]+)\])?")
+OF_PYSPARK = "pyspark.errors."
+
+
+def raised_in(text: str) -> Iterator[str]:
+    """Yield which exceptions a text has the tracebacks of, each by its class, or by its condition if it is pyspark's.
+
+    Frames are indented, and the first line that is not has the exception. So the first that is told is certainly true,
+    whatever the message says that follows.
+    """
+    is_inside = False
+    for line in text.splitlines():
+        if line.endswith(TRACEBACK):
+            is_inside = True
+        elif is_inside and not line.startswith(" "):
+            is_inside = False
+            found = EXCEPTION.match(line)
+            if found is not None:
+                name, condition = found.groups()
+                yield condition if condition and name.startswith(OF_PYSPARK) else name.rpartition(".")[2]
 
 
 def is_of_network(error: BaseException) -> bool:
@@ -111,6 +142,14 @@ def _java_causes(error: BaseException) -> Iterator[tuple[str, Signs]]:
 
 def _signs(error: Any) -> Signs:  # noqa: ANN401 - an error of Python or of the JVM
     return _asked(error, "getCondition"), _asked(error, "getSqlState")
+
+
+def _status(error: BaseException) -> str | None:
+    try:
+        name: str = error.getGrpcStatusCode().name  # type: ignore[attr-defined]  # pyspark's errors of Connect have it
+    except NO_ANSWER:
+        return None
+    return name
 
 
 def _asked(error: Any, question: str) -> str | None:  # noqa: ANN401 - see above

@@ -31,6 +31,11 @@ def bad(text: str) -> str:
 
 
 @F.udf("string")
+def repeating(data: bytes) -> str:
+    raise ValueError(data.decode())
+
+
+@F.udf("string")
 def in_need_of_a_module(text: str) -> str:
     import no_such_module  # type: ignore[import-not-found]  # noqa: PLC0415 - Spark lacks it, not we
 
@@ -141,6 +146,16 @@ def raise_(error: Exception) -> None:
     raise error
 
 
+def session_closed(_df: DataFrame, batch: Batch) -> None:
+    batch.spark.client.release_session()
+    batch.spark.range(1).count()
+
+
+def unpicklable(df: DataFrame, _batch: Batch) -> None:
+    lock = threading.Lock()
+    df.select(F.udf(lambda _: str(lock))("subject")).collect()
+
+
 ONE_LINERS: dict[str, Callable[[DataFrame, Batch], object]] = {
     "aggregate": lambda df, _: df.groupBy("subject").count().collect(),
     "send": lambda df, batch: batch.send(df, subject="out.x", data="data"),
@@ -153,6 +168,9 @@ ONE_LINERS: dict[str, Callable[[DataFrame, Batch], object]] = {
     "bad_cast": lambda df, _: df.select(F.col("subject").cast("int")).collect(),
     "bad_cast_on_write": lambda df, batch: write(df.select(F.col("subject").cast("int").alias("number")), batch),
     "raise_in_sql": lambda df, _: df.select(F.raise_error(F.lit("bad row"))).collect(),
+    "cast_data": lambda df, _: df.select(F.col("data").cast("string").cast("int")).collect(),
+    "raise_data": lambda df, _: df.select(F.raise_error(F.col("data").cast("string"))).collect(),
+    "udf_repeats_data": lambda df, _: df.select(repeating("data")).collect(),
     "fail_fast": lambda df, _: df.select(F.from_json("subject", "a int", {"mode": "FAILFAST"})).collect(),
     "udf_raises": lambda df, _: df.select(bad("subject")).collect(),
     "udf_raises_on_write": lambda df, batch: write(df.select(bad("subject").alias("text")), batch),
