@@ -5,16 +5,18 @@ more is dropped.
 """
 
 import asyncio
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 
 from penstock_jetstream.core.headers import Headers
 from penstock_jetstream.errors import AuthenticationError, JetStreamError, LinkError, NoRespondersError
 from penstock_jetstream.transport.subscriptions import Subscription, Subscriptions
 
 NO_RESPONDERS = b"NATS/1.0 503"
+TOKEN_BYTES = 9
+"""Whoever answers one request sees the inbox: they must not be able to guess the token of the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +35,13 @@ class Requests:
         self._inbox = inbox
         self._subscriptions = subscriptions
         self._subscription: Subscription | None = None
-        self._tokens = count(1)
         self._waiting: dict[bytes, tuple[str, asyncio.Future[Reply]]] = {}
 
     async def ask(self, subject: str, send: Callable[[str], None]) -> Reply:
         """Send with the reply subject that `send` is given, and wait for the answer. Must not outlive the link."""
         if self._subscription is None:
             self._subscription = self._subscriptions.add(f"{self._inbox}.*", self._answer)
-        token = f"{self._inbox}.{next(self._tokens)}"
+        token = f"{self._inbox}.{secrets.token_urlsafe(TOKEN_BYTES)}"
         with self._expecting(token.encode(), subject) as answer:
             send(token)
             return await answer

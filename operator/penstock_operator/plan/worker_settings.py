@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock_jetstream.core.tokens import as_token
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.group_places import GroupPlace
 from penstock_operator.resources import ConnectionSpec, QueueGroupSpec
@@ -42,7 +43,7 @@ def worker_settings(
     """Return the whole file."""
     return {
         "socket": worker.socket,
-        "connection": _connection(connection, worker),
+        "connection": {**_connection(connection, worker), "inbox_prefix": inbox_prefix(group)},
         "engine": {
             "group": group_name(group),
             "worker": worker.name,
@@ -72,6 +73,14 @@ def worker_settings(
 def group_name(group: Identity) -> str:
     """Return what workers call their group: in their logs, in metrics, and where they can be asked."""
     return f"{group.namespace}/{group.name}"
+
+
+def inbox_prefix(group: Identity) -> str:
+    """Return what the inboxes of a group's workers begin with: a prefix per group, so that none hears another's.
+
+    Names in Kubernetes have no underscore: two groups never share one.
+    """
+    return f"_INBOX_{group.namespace}_{as_token(group.name)}"
 
 
 def _connection(spec: ConnectionSpec, worker: WorkerPlace) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from tests.worker.engine.working import CONSUMER, PATIENCE_SECONDS, Scene, scene
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "permissions.md").read_text()
 ROW = re.compile(r"^\| engine: [^|]*\|(?P<permissions>[^|]+)\|", re.MULTILINE)
-PERMISSION = re.compile(r"(publish|subscribe) `([^`]+)`")
+PERMISSION = re.compile(r"(publish|subscribe|allow_responses) `([^`]+)`")
 GRANTED = tuple(found for row in ROW.finditer(DOCUMENT) for found in PERMISSION.findall(row["permissions"]))
 ACKS = "$JS.ACK.STREAM.CONSUMER.>"
 ACKS_V2 = "$JS.ACK.*.*.STREAM.CONSUMER.>"
@@ -32,6 +32,7 @@ MADE = f"$JS.API.STREAM.CREATE.KV_{BUCKET}"
 
 Permission = tuple[str, str]
 """To publish or to subscribe, and the subject as the document has it."""
+ANSWERS: Permission = ("allow_responses", "true")
 
 
 @asynccontextmanager
@@ -40,8 +41,11 @@ async def allowed(
 ) -> AsyncIterator[tuple[Scene, NatsServer]]:
     """Set up an engine with exactly these permissions; the test itself has all."""
     permissions = {
-        each: {"allow": [named(subject) for verb, subject in granted if verb == each]}
-        for each in ("publish", "subscribe")
+        **{
+            each: {"allow": [named(subject) for verb, subject in granted if verb == each]}
+            for each in ("publish", "subscribe")
+        },
+        "allow_responses": ANSWERS in granted,
     }
     engine = {"user": "engine", "password": "hush", "permissions": permissions}
     users = {"users": [{"user": "person", "password": "hush"}, engine]}
@@ -50,7 +54,14 @@ async def allowed(
     user.write_text("engine")
     password.write_text("hush")
     async with scene(server.url, STREAM) as work:
-        work.connect(ConnectionSettings(servers=(server.url,), user_file=str(user), password_file=str(password)))
+        work.connect(
+            ConnectionSettings(
+                servers=(server.url,),
+                user_file=str(user),
+                password_file=str(password),
+                inbox_prefix="_INBOX_shop_etl",
+            )
+        )
         work.change(
             group=GROUP,
             worker=WORKER,
@@ -64,6 +75,7 @@ async def allowed(
 def named(subject: str) -> str:
     """Return a subject of the document with the names of the test's stream and consumer."""
     subject = re.sub(r"STREAM([.-])CONSUMER", rf"{STREAM}\1{CONSUMER}", subject)
+    subject = subject.replace("NAMESPACE=2FGROUP", "shop=2Fetl").replace("NAMESPACE_GROUP", "shop_etl")
     return subject.replace("STREAM.INFO.STREAM", f"STREAM.INFO.{STREAM}")
 
 
@@ -101,6 +113,8 @@ async def test_documented_permissions_are_enough(start_nats: StartNats, tmp_path
 async def test_each_permission_is_needed(start_nats: StartNats, tmp_path: Path, missing: Permission) -> None:
     """The server's log names the subject that it refused."""
     granted = [each for each in GRANTED if each != missing]
+    if missing[1] == ACKS:  # where responses are allowed, each message allows one
+        granted = [each for each in granted if each != ANSWERS] + [("publish", "_INBOX.>")]
     async with AsyncExitStack() as ends:
         work, server = await ends.enter_async_context(allowed(start_nats, tmp_path, granted))
         if missing[1] != MADE:
@@ -112,12 +126,12 @@ async def test_each_permission_is_needed(start_nats: StartNats, tmp_path: Path, 
         def has_refused() -> bool:
             """Ask for the status as the operator does, and look for services; await no replies."""
             for subject in (subject_of(GROUP, "status"), subject_of(GROUP, "status", worker=WORKER), "$SRV.PING"):
-                work.js.connection.publish(subject, b"", reply="_INBOX.asker")
+                work.js.connection.publish(subject, b"", reply=work.js.connection.new_inbox())
             return bool(refused(server))
 
         await work.eventually(has_refused, f"the server refuses {missing}")
         engine.cancel()
         with suppress(JetStreamError, asyncio.CancelledError):
             await engine
-        covered = named(missing[1]).rstrip("*>")
+        covered = "_INBOX." if missing == ANSWERS else named(missing[1]).rstrip("*>")
         assert all(subject.startswith(covered) for subject in refused(server))

@@ -48,6 +48,28 @@ async def test_worker_is_a_discoverable_nats_service_that_explains_refused_order
     assert counts[subject_of(group, "status", worker="etl-0")] >= 1
 
 
+async def test_what_the_server_was_made_to_send_to_a_worker_is_no_order(work: Scene) -> None:
+    """The server does not check where a user's requests to JetStream have their answers sent."""
+    drain = subject_of(work.settings.engine.group, "drain")
+    sent = []
+    work.js.connection.subscribe(drain, lambda _subject, reply, _header, _payload: sent.append(reply))
+    async with work.worker() as engine:
+        await work.until_status(lambda status: status["ready"])
+        await work.js.streams.create({"name": "LURE", "subjects": ["lure"], "allow_direct": True})
+        await work.js.consumers.create("LURE", {"durable_name": "own", "ack_policy": "explicit"})
+        ask = b'{"batch":1,"no_wait":true}'
+        work.js.connection.publish("$JS.API.CONSUMER.MSG.NEXT.LURE.own", ask, reply=drain)  # a status: there is none
+        await work.js.publish("lure", b"")
+        work.js.connection.publish("$JS.API.CONSUMER.MSG.NEXT.LURE.own", ask, reply=drain)
+        work.js.connection.publish("$JS.API.DIRECT.GET.LURE.lure", reply=drain)
+        await work.eventually(lambda: len(sent) == 3, "the server's answers")
+        await work.status()
+        assert not engine.done()
+        assert await order(work, "drain") == {"ok": True}
+        assert (await engine).code == 0
+    await work.js.streams.delete("LURE")
+
+
 async def test_driver_and_status_have_the_facts_of_batches_and_a_settled_batch_is_forgotten(work: Scene) -> None:
     """While a batch runs, the next one is collected until it is full."""
     gate = work.hold_runs(Outcome(Verdict.OK, 1.5))

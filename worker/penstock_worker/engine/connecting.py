@@ -18,7 +18,13 @@ Identity = Credentials | Nkey | Token | UserPassword
 
 def connection(settings: ConnectionSettings, name: str) -> Connection:
     """Return a connection that is not open yet; the name is what the server's operators see."""
-    return Connection(settings.servers, auth=_identity(settings), tls=_encryption(settings), name=name)
+    return Connection(
+        settings.servers,
+        auth=_identity(settings),
+        tls=_encryption(settings),
+        name=name,
+        inbox_prefix=settings.inbox_prefix,
+    )
 
 
 def jetstream(settings: ConnectionSettings, open_connection: Connection) -> JetStream:

@@ -20,6 +20,10 @@ NAME = "penstock-worker"
 PREFIX = "penstock.worker"
 CONTROL = "$SRV"
 TYPE = "io.nats.micro.v1"
+OF_THE_SERVER = b"$"
+"""Requests have a reply subject, and it does not begin like this. Any user of JetStream can have the server send its
+answers and messages to any subject of the account: those have no reply subject, or one of `$JS.ACK`.
+"""
 
 logger = logging.getLogger(__name__)
 
@@ -107,10 +111,11 @@ class Service:
 
     def _listen(self, subject: str, answer: Callable[[bytes], tuple[Answer, dict[str, str]]]) -> None:
         def handle(_subject: bytes, reply: bytes, _header: bytes, payload: bytes) -> None:
+            if not reply or reply.startswith(OF_THE_SERVER):
+                return
             body, headers = answer(payload)
-            if reply:
-                data = json.dumps(body, ensure_ascii=False).encode()
-                self.connection.publish(reply.decode(), data, headers=headers or None)
+            data = json.dumps(body, ensure_ascii=False).encode()
+            self.connection.publish(reply.decode(), data, headers=headers or None)
 
         self.connection.subscribe(subject, handle)
 

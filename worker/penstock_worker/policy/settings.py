@@ -23,6 +23,8 @@ class ConnectionSettings:
     handshake_first: bool = False
     domain: str | None = None
     api_prefix: str | None = None
+    inbox_prefix: str = "_INBOX"
+    """What the subjects of answers and messages begin with: the engine's user needs to hear no others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,7 @@ def test_only_the_engine_has_the_connections_secrets() -> None:
     path = mounts(found, "engine")["penstock-secrets"]
     assert "penstock-secrets" not in mounts(found, "driver")
     assert settings(found).connection.user_file == f"{path}/nats.user/username"
+    assert settings(found).connection.inbox_prefix == "_INBOX_shop_etl"
 
 
 def test_only_the_driver_has_the_tokens_for_spark_and_for_the_api_server() -> None:
