@@ -10,7 +10,7 @@ from pathlib import Path
 
 from penstock_operator.local import code_places, edits
 from penstock_operator.local.code_places import CannotRunError, Code
-from penstock_operator.local.connections import Connections
+from penstock_operator.local.connections import Connections, is_embedded
 from penstock_operator.local.group import Orders, Wanted
 from penstock_operator.local.live_home import LiveHome
 from penstock_operator.local.manifests import Manifests
@@ -18,7 +18,7 @@ from penstock_operator.local.state import GroupFolder, GroupRecord, StateFolder,
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.group_places import GroupPlace, group_place
 from penstock_operator.plan.surroundings import Waiting
-from penstock_operator.plan.worker_settings import WorkerPlace, secret_keys, worker_settings
+from penstock_operator.plan.worker_settings import WorkerPlace, as_workers_reach_it, secret_keys, worker_settings
 from penstock_operator.resources import ConnectionSpec, ConsumerSpec, QueueGroupSpec
 from penstock_operator.services.home import HomeError
 
@@ -66,6 +66,8 @@ class Declaring:
         code = code_places.code_of(group, spec, manifests, folder.path)
         code.lay()
         reached = self.connections.effective(place.connection, connection.spec)
+        if not is_embedded(connection.spec):
+            reached = as_workers_reach_it(reached, spec)
         found = _Found(group, spec, place, reached, code, folder, manifests)
         code_print = edits.code_print(code.folder)
         told = worker_settings(group, spec, reached, place, self._worker_place(found, ""))

@@ -70,6 +70,11 @@ def worker_settings(
     }
 
 
+def as_workers_reach_it(connection: ConnectionSpec, spec: QueueGroupSpec) -> ConnectionSpec:
+    """Return a Connection with the user that a group's workers log in as."""
+    return connection if spec.auth is None else connection.model_copy(update={"auth": spec.auth})
+
+
 def group_name(group: Identity) -> str:
     """Return what workers call their group: in their logs, in metrics, and where they can be asked."""
     return f"{group.namespace}/{group.name}"

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from penstock_operator.resources.conditions import Count, Status, Told
+from penstock_operator.resources.connection import Auth
 from penstock_operator.resources.kind import AGE, READY, REASON, Column, Kind, Scale
 from penstock_operator.resources.part import Part, Rule
 from penstock_operator.resources.queue_group_handler import Handler, Spark
@@ -24,6 +25,9 @@ class QueueGroupSpec(Part):
 
     consumer_ref: ConsumerRef
     """The Consumer whose messages they share; a pull consumer."""
+    auth: Auth | None = None
+    """Who the workers are to NATS, instead of the user in the Connection's auth. Such a user needs only the permissions
+    of a worker, and its Secret is in the group's namespace."""
     handler: Handler
     """The code that is called with each batch."""
     spark: Spark = Spark()

@@ -9,7 +9,7 @@ from penstock_operator.plan.declared import Declared
 from penstock_operator.plan.group_places import GroupPlace
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Waiting
-from penstock_operator.plan.worker_settings import secret_keys
+from penstock_operator.plan.worker_settings import as_workers_reach_it, secret_keys
 from penstock_operator.plan.workload import naming
 from penstock_operator.plan.workload.budget import disruption_budget
 from penstock_operator.plan.workload.deployment import deployment
@@ -52,7 +52,7 @@ def workload(
         Ingredients(
             group=declared.identity,
             spec=spec,
-            connection=connection.spec,
+            connection=as_workers_reach_it(connection.spec, spec),
             place=place,
             code=code,
             equipment=equipment,
@@ -74,11 +74,12 @@ def _obstacle(
     declared: Declared, spec: QueueGroupSpec, connection: Declared, reached: ConnectionSpec, code: Code | None
 ) -> Waiting | None:
     namespace = declared.identity.namespace
-    if connection.identity.namespace != namespace and secret_keys(reached):
+    own = reached.model_copy(update={"auth": None}) if spec.auth else reached
+    if connection.identity.namespace != namespace and secret_keys(own):
         return Waiting(
             Reason.SECRET_ELSEWHERE,
             f"{connection.identity} names Secrets of its own namespace, and pods in {namespace} cannot have those: "
-            f"declare a Connection with Secrets in {namespace}, and use that.",
+            "name the workers' own user in spec.auth, or use a Connection with Secrets in their namespace.",
         )
     reference = spec.handler.config_map_ref
     if reference is not None and (code is None or code.config_map != reference.name):

@@ -187,6 +187,14 @@ def test_changed_code_and_the_restart_annotation_replace_all_workers() -> None:
     assert len({each.print for each in (made(group()), made(once), made(twice), *changed)}) == 5
 
 
+def test_workers_log_in_as_the_user_of_their_group_also_over_a_connection_of_another_namespace() -> None:
+    own = {"userPasswordSecretRef": {"name": "own.user"}}
+    found = made(group(auth=own), declared("Connection", "nats", SECRET_AUTH, "infra"))
+    [source] = named(pod_of(found)["spec"]["volumes"], "penstock-secrets")["projected"]["sources"]
+    assert source["secret"]["name"] == "own.user"
+    assert settings(found).connection.user_file == "/etc/penstock-secrets/own.user/username"
+
+
 def test_only_the_object_that_changes_has_another_fingerprint() -> None:
     before, after = made(group()), made(group(network={"egress": []}))
     marks = [
