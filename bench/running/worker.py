@@ -32,6 +32,7 @@ from penstock_worker.policy.settings import (
 from tests.testbed import run
 from tests.testbed.nats.server import NatsServer
 from tests.testbed.programs import Program
+from tests.worker.engine.working import create_prerequisites
 from tools.environment import ROOT
 
 START_SECONDS = 120
@@ -87,6 +88,7 @@ class Worker:
         async with Connection(self._nats.url) as connection:
             consumers = JetStream(connection).consumers
             await consumers.create(stream, consumer_config(consumer, batch))
+            await create_prerequisites(JetStream(connection), self._settings(stream, consumer, batch).engine)
             await consumers.pause(stream, consumer, datetime.now(UTC) + timedelta(hours=PAUSED_HOURS))
             engine.start()
             try:

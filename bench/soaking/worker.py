@@ -25,6 +25,7 @@ from penstock_worker.policy.settings import (
 )
 from tests.chaos.worker import Worker
 from tests.testbed import run
+from tests.worker.engine.working import create_prerequisites
 
 STREAM, CONSUMER, GROUP, WORKER = "soak", "etl", "soak", "w"
 BATCH_MESSAGES = 20
@@ -92,6 +93,7 @@ async def soak(url: str, batches: int, stages: int) -> list[Stage]:
 
 async def _publish(js: JetStream, batches: int) -> None:
     await js.streams.create({"name": STREAM, "subjects": [f"{STREAM}.>"]})
+    await create_prerequisites(js, settings("", Path()).engine)
     await js.consumers.create(STREAM, {"durable_name": CONSUMER, "ack_policy": "explicit", "max_ack_pending": -1})
     async with js.publisher(max_in_flight=PUBLISHED_AHEAD) as publisher:
         acks = [await publisher.submit(f"{STREAM}.a", _order(number)) for number in range(batches * BATCH_MESSAGES)]

@@ -20,7 +20,7 @@ from tests.testbed import run
 from tests.testbed.spark.connect import ConnectServer
 from tests.testbed.waiting import eventually_async
 from tests.worker.driver.driving import QUICK
-from tests.worker.engine.working import CONSUMER, SECOND, settings
+from tests.worker.engine.working import CONSUMER, SECOND, create_prerequisites, settings
 
 CONNECT = "sc"
 GRACE_SECONDS = 5
@@ -113,7 +113,7 @@ class Place:
 
     async def read_dead(self) -> None:
         """Take in the dead letters that have come since."""
-        name = f"{STREAM}-dead"
+        name = f"{STREAM}-{CONSUMER}-dead"
         last = (await patiently(lambda: self.js.streams.info(name))).state.last_sequence
         for sequence in range(self.dead.total() + 1, last + 1):
             letter = await patiently(partial(self.js.direct.get, name, sequence=sequence))
@@ -181,6 +181,8 @@ async def _streams(made: Place) -> None:
         "max_ack_pending": shape.max_ack_pending,
     }
     await js.consumers.create(STREAM, consumer)
+    engine = settings(made.site.urls[0], STREAM, made.folder).engine
+    await create_prerequisites(js, engine, replicas=replicas)
 
 
 def _settings(made: Place, number: int) -> WorkerSettings:

@@ -3,6 +3,7 @@
 Knows which messages that takes, and what a refused expectation means. Does not know how messages are published or got.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,7 @@ from penstock_jetstream.core.keyvalue import (
 )
 from penstock_jetstream.core.publishing import PublishOptions
 from penstock_jetstream.core.stored_message import StoredMessage
-from penstock_jetstream.errors import ApiError, ErrorCode, MissingError
+from penstock_jetstream.errors import ApiError, ErrorCode, MissingError, RequestTimeoutError
 from penstock_jetstream.errors.keyvalue import RevisionConflictError
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ _MARKS_KEPT_SECONDS = 1800
 """Watchers that were away for so long still learn of a removal."""
 _CREATE_ATTEMPTS = 3
 """So often a mark may be replaced by another one while we try to put a value in its place."""
+_READ_AT_ONCE = 32
+_READ_ATTEMPTS = 5
+_READ_AGAIN_SECONDS = 0.2
+"""So often, and so far apart, a replica is asked again for a key that the leader has and the replica has not yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +129,37 @@ class Bucket:
         async with self.watch(*keys, ignore_deletes=True, headers_only=True) as watch:
             return [entry.key for entry in await watch.initial()]
 
-    async def entries(self, *keys: str) -> list[Entry]:
-        """Return the last entries of all keys that have a value, or of those that match, by one ordered reading."""
-        async with self.watch(*keys, ignore_deletes=True) as watch:
-            return await watch.initial()
+    async def entries(self, keys: str = ">") -> list[Entry]:
+        """Return the value of each key that matches, without a consumer.
+
+        The leader names the keys. Their values may come from any replica, as `get` has them; one that does not have a
+        key yet is asked again. Permissions can limit this to some keys: see docs/permissions.md.
+        """
+        pattern = self._place.read_prefix + checked_filter(keys)
+        found: dict[str, Entry | None] = {}
+        missing: list[str] = []
+        for attempt in range(_READ_ATTEMPTS):
+            await asyncio.sleep(_READ_AGAIN_SECONDS if attempt else 0)
+            info = await self._jetstream.streams.info(self._place.stream, subjects=pattern)
+            there = [subject.removeprefix(self._place.read_prefix) for subject in info.state.subjects or {}]
+            found |= await self._read([key for key in there if found.get(key) is None])
+            entries = [entry for key in there if (entry := found[key]) is not None]
+            if len(entries) == len(there):
+                return [entry for entry in entries if entry.is_value]
+            missing = [key for key in there if found[key] is None]
+        raise RequestTimeoutError(
+            f"A replica of bucket {self.name} lacks {len(missing)} keys that its leader has: {missing[0]} for one.",
+            advice="Try again; if it stays so, look at the replicas of the bucket's stream.",
+        )
+
+    async def _read(self, keys: list[str]) -> dict[str, Entry | None]:
+        gate = asyncio.Semaphore(_READ_AT_ONCE)
+
+        async def read(key: str) -> Entry | None:
+            async with gate:
+                return await self._entry(key, from_leader=False)
+
+        return dict(zip(keys, await asyncio.gather(*map(read, keys)), strict=True))
 
     async def history(self, key: str) -> list[Entry]:
         """Return all that is kept of a key, the oldest first."""

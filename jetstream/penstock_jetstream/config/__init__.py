@@ -10,6 +10,7 @@ from penstock_jetstream.config.difference import Difference, diff
 from penstock_jetstream.config.facts import Facts
 from penstock_jetstream.config.field import Derived, Field, Free, Never, OneWay, Special
 from penstock_jetstream.config.levels import NEWEST_LEVEL, level_of
+from penstock_jetstream.config.losses import Loss, losses
 from penstock_jetstream.config.names import name_fault
 from penstock_jetstream.config.ownership import is_made_by_server
 from penstock_jetstream.config.problem import ConfigurationError, Problem, Severity
@@ -31,6 +32,7 @@ __all__ = [
     "Field",
     "Free",
     "Impossible",
+    "Loss",
     "Never",
     "OneWay",
     "Plan",
@@ -44,6 +46,7 @@ __all__ = [
     "diff",
     "is_made_by_server",
     "level_of",
+    "losses",
     "name_fault",
     "plan_update",
     "require_valid",

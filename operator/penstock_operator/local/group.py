@@ -6,7 +6,9 @@ Decides neither how many workers there are (plan.scaling), nor what they are tol
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -28,9 +30,13 @@ from penstock_operator.plan.scaling import NOTHING_YET, Limits, Memory, Observat
 from penstock_operator.plan.scaling.tally import Tally
 from penstock_operator.plan.worker_settings import group_name
 from penstock_operator.resources import ConsumerSpec, QueueGroupSpec
+from penstock_operator.services.group_streams import GroupStreams
+from penstock_operator.services.links import Link
 
 TICK_SECONDS = 0.5
 """Between two looks at a group."""
+STREAMS_SECONDS = 2.0
+"""Between two looks at the streams that it keeps on the server."""
 CLEAN_LOOKS = 2
 """So many looks in a row must find nothing to do before a group is drained."""
 
@@ -94,6 +100,8 @@ class Group:
     guard: Guard
     spawn: Spawn
     tell: Tell
+    link: Callable[[Identity], Link | None]
+    """Leads to the server of a Connection, while there is one."""
     quota: Callable[[], int]
     """How many workers the machine has room for, beside those of others."""
     wanted: Wanted | None = None
@@ -129,6 +137,9 @@ class Group:
     _restarted: str | None = None
     """When somebody wanted its workers started anew, as far as is known; None before the first look."""
     _ticked_at: float = 0.0
+    _streams: GroupStreams = field(default_factory=GroupStreams)
+    _streams_looked_at: float = -math.inf
+    _streams_trouble: str = ""
 
     @property
     def code_was_edited(self) -> bool:
@@ -187,7 +198,7 @@ class Group:
         self._heed_restart()
         wanted = self.wanted
         if wanted is not None:
-            answers = await self._ask(wanted)
+            answers = await self._ask(wanted, now)
             if self.wanted is not wanted:  # it was edited meanwhile: these answers are about what was declared before
                 return
             self._observe(wanted, answers, now)
@@ -199,10 +210,11 @@ class Group:
 
     # What is the case
 
-    async def _ask(self, wanted: Wanted) -> _Answers:
+    async def _ask(self, wanted: Wanted, now: float) -> _Answers:
         contact, place = wanted.contact, wanted.place
         consumer = dead_letters = None
         if self.ground.is_set():
+            await self._keep_streams(wanted, now)
             consumer = await contact.consumer(place)
             dead_letters = await contact.dead_letters(place)
         asked = [worker for worker in self.all_workers if worker.is_pulling]
@@ -233,6 +245,20 @@ class Group:
                 is_running=bool(self._in_flight()),
                 is_done=has_begun or (is_clean and self.was_ready),
             )
+
+    async def _keep_streams(self, wanted: Wanted, now: float) -> None:
+        """Have the streams on the server that the group needs and nobody declares."""
+        link = self.link(wanted.place.connection)
+        if link is None or now - self._streams_looked_at < STREAMS_SECONDS:
+            return
+        kept = await self._streams.keep(link, wanted.place, now, nullcontext)
+        self._streams_looked_at = now if kept.is_over else -math.inf
+        for note in kept.notes:
+            self.tell(Level.WARNING if note.is_warning else Level.INFO, note.message)
+        trouble = kept.trouble.message if kept.trouble else ""
+        if trouble and trouble != self._streams_trouble:
+            self.tell(Level.ERROR, trouble)
+        self._streams_trouble = trouble
 
     def _count_dead_letters(self, wanted: Wanted, number: int | None) -> None:
         if number is None:

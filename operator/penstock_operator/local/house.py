@@ -256,6 +256,7 @@ class House:
             guard=self._guard,
             spawn=self._tasks.create_task,
             tell=lambda level, message: self.tell(level, str(identity), message),
+            link=self._reconciler.shop.links.link,
             quota=lambda: self._quota(identity),
             is_to_drain=self.options.drain,
         )

@@ -32,7 +32,7 @@ class GroupPlace:
     dead_letter_subject: str
     """Before the original subject of each dead letter."""
     dead_letter_identity: Identity | None
-    """None: the workers make the stream."""
+    """None: the operator creates the stream (group_streams.py)."""
 
 
 def group_place(group: Identity, spec: QueueGroupSpec, world: Mapping[Identity, Declared]) -> GroupPlace | Waiting:

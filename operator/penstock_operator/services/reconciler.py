@@ -212,6 +212,8 @@ class Reconciler:
             if isinstance(change, Place):
                 for claimant in self._shop.world.claimants(change):
                     self._shop.queue.add(claimant.identity)
+                for hear in self._shop.noticed:
+                    hear(change)
             elif change in self._shop.world.objects:
                 self._shop.wake(change)
                 self._shop.wake_dependents(self._shop.world.objects[change])

@@ -15,7 +15,7 @@ from penstock_operator.plan.decision import Note, Verdict
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.dependencies import Resolved, connection_of, depends_on, former, last_seen, resolve
 from penstock_operator.plan.reasons import Reason
-from penstock_operator.plan.surroundings import Waiting
+from penstock_operator.plan.surroundings import Place, Waiting
 from penstock_operator.resources import CONNECTION, CONSUMER, QUEUE_GROUP, STREAM, ConsumerSpec, Kind, StreamSpec
 from penstock_operator.resources.management import FINALIZER
 from penstock_operator.services.compacting import compact
@@ -48,6 +48,8 @@ class Workshop:
     now: Callable[[], datetime]
     namespaces: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """The labels of each namespace that a Connection's selector was asked about."""
+    noticed: list[Callable[[Place], None]] = field(default_factory=list)
+    """Called with each place on a server that somebody else has changed."""
 
     async def say(
         self,

@@ -334,7 +334,6 @@ async def test_keys_and_histories_are_listed_and_old_marks_cleared(every_jetstre
     bucket = await filled(every_jetstream, fresh_name, history=5)
     assert sorted(await bucket.keys()) == ["a", "b"]
     assert await bucket.keys("b", "c") == ["b"]
-    assert [(entry.key, entry.value) for entry in await bucket.entries("b", "c")] == [("b", b"2")]
     history = [(entry.operation, entry.value, entry.revision) for entry in await bucket.history("c")]
     assert history == [("put", b"3", 3), ("delete", b"", 5)]
     assert await bucket.history("x") == []
@@ -345,6 +344,27 @@ async def test_keys_and_histories_are_listed_and_old_marks_cleared(every_jetstre
     assert await bucket.purge_deletes(older_than_seconds=0) == 1
     assert await bucket.history("c") == []
     assert len(await bucket.history("a")) == 2
+
+
+async def test_entries_are_read_without_a_consumer(every_jetstream: JetStream, fresh_name: str) -> None:
+    bucket = await filled(every_jetstream, fresh_name)
+    await bucket.put("orders.eu", b"1")
+    await bucket.put("orders.us", b"2")
+    await bucket.put("clicks.eu", b"3")
+    await bucket.delete("orders.us")
+    assert [(entry.key, entry.value) for entry in await bucket.entries("orders.*")] == [("orders.eu", b"1")]
+    assert {entry.key for entry in await bucket.entries()} == set(await bucket.keys())
+    assert await bucket.entries("none.>") == []
+    assert (await every_jetstream.streams.info(f"KV_{fresh_name}")).state.consumers == 0
+
+
+async def test_entries_are_complete_while_replicas_lag(nats_cluster: NatsCluster, fresh_name: str) -> None:
+    async with Connection(nats_cluster.urls) as connection:
+        jetstream = JetStream(connection)
+        bucket = await jetstream.key_value.create(fresh_name, replicas=3)
+        for number in range(50):
+            await bucket.put(f"key.{number}", b"%d" % number)
+            assert len(await bucket.entries("key.*")) == number + 1
 
 
 async def test_more_keys_than_a_direct_get_could_list(jetstream: JetStream, fresh_name: str) -> None:

@@ -92,12 +92,7 @@ async def running_group(declared: Declared, url: str, stream: str) -> AsyncItera
     async with scene(url, stream) as work:
         await work.consumer()
         declare(declared, stream, group)
-        work.change(
-            group=f"default/{group}",
-            worker=f"{group}-0",
-            dead_letter_stream=f"{stream}-{CONSUMER}-dead",
-            dead_letter_subject=f"dead.{stream}.{CONSUMER}",
-        )
+        work.change(group=f"default/{group}", worker=f"{group}-0")
         yield RunningGroup(declared, work, group)
 
 

@@ -1,10 +1,12 @@
 """Objects that the operator creates for a queue group: applied, corrected, and left alone."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import pytest
 
+from penstock_operator.plan.group_streams import LEDGER_STREAM
 from penstock_operator.services.nats.permissions import Feature, permissions, server_configuration
 from tests.operator.running import WORKER_IMAGE
 from tests.operator.scene import manifest
@@ -146,24 +148,40 @@ def test_nothing_is_written_while_nothing_changes(scene: GroupScene) -> None:
 
 
 @pytest.mark.full
-def test_group_with_an_observed_consumer_needs_few_permissions(
+def test_group_whose_streams_cannot_be_created_says_so_and_goes_on_once_they_are_there(
     served_namespace: Namespace, start_nats: StartNats
 ) -> None:
-    """The Consumer is only observed, by a user who has what docs/permissions.md says: connect, observe and workers."""
+    """The Connection's user may observe, and not create."""
     allowed = (Feature.CONNECT, Feature.OBSERVE, Feature.WORKERS)
     granted = server_configuration([each for each in permissions() if each.feature in allowed])
-    workers = {"user": "workers", "password": "hush", "permissions": granted}
-    users = {"users": [{"user": "platform", "password": "hush"}, workers]}
+    observer = {"user": "observer", "password": "hush", "permissions": granted}
+    users = {"users": [{"user": "platform", "password": "hush"}, observer]}
     scene = GroupScene(served_namespace, start_nats(extra={"authorization": users, "no_auth_user": "platform"}))
     scene.create_prerequisites()
-    scene.secret("workers", username="workers", password="hush")
-    scene.connect("nats-workers", auth={"userPasswordSecretRef": {"name": "workers"}})
-    observed = {"connectionRef": {"name": "nats-workers"}, "stream": "orders", "name": "etl"}
+    scene.secret("observer", username="observer", password="hush")
+    scene.connect("observing", auth={"userPasswordSecretRef": {"name": "observer"}})
+    observed = {"connectionRef": {"name": "observing"}, "stream": "orders", "name": "etl"}
     scene.apply("Consumer", "observed", {**observed, "management": {"policy": "Observe"}})
     scene.declare_group(consumerRef={"name": "observed"})
+    refused = scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "False", "Unauthorized")
+    assert f"Stream {LEDGER_STREAM} of the ledger is missing and cannot be created" in refused["message"]
+    scene.declare_group("platforms")
     scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True", "ScaledToZero")
-    mounted = [each["name"] for each in scene.template()["spec"]["volumes"]]
-    assert "penstock-secrets" in mounted
     scene.publish_orders(3)
     scene.wait_replicas(1)
-    scene.wait_ready("consumer/etl")
+
+
+def test_deleted_stream_of_a_group_is_created_again_and_an_event_says_so(scene: GroupScene) -> None:
+    scene.declare_group()
+    scene.wait_condition(f"queuegroup/{GROUP}", "Ready", "True")
+    for name in (LEDGER_STREAM, "orders-etl-dead"):
+        before = scene.stream(name)
+        assert before is not None
+        scene.ask(f"STREAM.DELETE.{name}")
+        scene.wait(partial(is_another, scene, name, before), f"stream {name} is created again")
+    scene.wait_event(f"queuegroup/{GROUP}", "Recreated")
+
+
+def is_another(scene: GroupScene, name: str, before: Mapping[str, Any]) -> bool:
+    now = scene.stream(name)
+    return now is not None and now["created"] != before["created"]

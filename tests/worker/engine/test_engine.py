@@ -58,7 +58,7 @@ async def test_rejected_messages_become_dead_letters_and_the_others_are_acknowle
     work.script.process = reject_the_first
     await work.process_all()
     (letter,) = await work.letters()
-    assert (letter.subject, letter.data) == (f"dead.{work.stream}.{work.stream}.a", b"good")
+    assert (letter.subject, letter.data) == (f"dead.{work.stream}.etl.{work.stream}.a", b"good")
     headers = letter.headers
     assert headers["Penstock-Reason"] == r"no amount\nin it"
     assert headers["Penstock-Sequence"] == "1"

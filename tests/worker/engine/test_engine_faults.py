@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from penstock_jetstream.errors import BufferFullError
 from penstock_worker.engine.answers import Answers
 from penstock_worker.engine.ground import look
-from penstock_worker.engine.ledger_store import LedgerStore, open_ledger
+from penstock_worker.engine.ledger_store import BUCKET, LedgerStore
 from penstock_worker.policy.identity import batch_id
 from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine import running
@@ -309,7 +309,7 @@ async def test_new_messages_are_processed_after_a_reset_redelivers_finished_ones
 async def commit(work: Scene, *firsts: int) -> LedgerStore:
     """Write to the ledger that batches which begin with these messages are committed, and return it."""
     ground = await look(work.js, work.settings.engine)
-    ledger = await open_ledger(work.js, work.stream, "etl", incarnation=ground.life, replicas=1)
+    ledger = LedgerStore(work.js, work.stream, "etl", ground.life)
     for first in firsts:
         ranges = ((first, first + SOME - 1),)
         newest = (await work.js.direct.get(work.stream, sequence=ranges[0][1])).timestamp_ns
@@ -340,14 +340,88 @@ async def test_recreated_consumer_gets_messages_that_were_committed_for_the_form
     assert work.handed() == [*range(1, SOME + 1)]
 
 
+@pytest.fixture
+async def alone(start_nats: StartNats) -> AsyncIterator[Scene]:
+    """A scene on a server of its own: all groups of an account share the ledger's bucket."""
+    async with scene(start_nats().url, "alone") as made:
+        made.script.process = lambda *_: Outcome(
+            Verdict.OK, 0.0, tuple(Rejection(each, "no") for each in range(1, SOME))
+        )
+        yield made
+
+
+def saying(what: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda status: what in status["sentence"]
+
+
+async def test_deleted_ledger_and_dead_letter_stream_are_reported_until_they_are_back(
+    alone: Scene, subtests: pytest.Subtests
+) -> None:
+    """Also at the start. Nothing is lost, and work goes on without a restart."""
+    work = alone
+    missing = (f"KV_{BUCKET}", work.dead)
+    for name in missing:
+        await work.js.streams.delete(name)
+    async with work.worker():
+        for round_ in range(2):
+            for name in missing:
+                with subtests.test(name, round=round_):
+                    await work.publish_many(1)
+                    status = await work.until_status(saying(name))
+                    assert (status["ready"], status["why"]) == (False, "streams")
+            await work.create_prerequisites()
+            await work.until_status(lambda status: status["ready"])
+            await work.until(pending=0)
+            assert [letter.data for letter in await work.letters()] == [b"1"] * len(missing)
+            for name in missing:
+                await work.js.streams.delete(name)
+    await work.assert_all_settled()
+
+
+async def test_streams_that_would_lose_letters_or_entries_are_reported_with_the_fix(
+    alone: Scene, subtests: pytest.Subtests
+) -> None:
+    work = alone
+    cases: dict[str, dict[str, Any]] = {
+        "retention is interest": {"retention": "interest"},
+        "no_ack is set": {"no_ack": True},
+        "max_msgs_per_subject is 1": {"max_msgs_per_subject": 1},
+        "it is sealed": {"sealed": True},
+    }
+    for sentence, config in cases.items():
+        with subtests.test(sentence):
+            await work.js.streams.delete(work.dead)
+            dead = {
+                "name": work.dead,
+                "subjects": [f"{work.settings.engine.dead_letter_subject}.>"],
+                "allow_direct": True,
+            }
+            sealed = config.pop("sealed", False)
+            await work.js.streams.create({**dead, **config})
+            if sealed:
+                await work.js.streams.update({**dead, "sealed": True})
+            await work.publish_many(1)
+            async with work.worker():
+                status = await work.until_status(saying(sentence))
+                await work.eventually(lambda: bool(work.script.handed))
+                assert "name another stream" in status["sentence"]
+                assert (await work.info()).ack_floor.stream_sequence == 0
+    await work.js.streams.delete(work.dead)
+    await work.create_prerequisites()
+    await work.js.streams.delete(f"KV_{BUCKET}")
+    await work.js.key_value.create(BUCKET, storage="memory")
+    async with work.worker():
+        await work.until_status(saying("storage is memory"))
+
+
 async def test_message_is_kept_until_its_dead_letter_can_be_stored(work: Scene) -> None:
     work.script.process = lambda *_: REJECTED
-    await work.js.streams.create({"name": work.dead, "subjects": ["dead.elsewhere"]})
+    await work.js.streams.update({"name": work.dead, "subjects": ["dead.elsewhere"], "allow_direct": True})
     await work.publish_many(1)
     async with work.worker():
         await work.eventually(lambda: bool(work.script.handed))
         assert (await work.info()).num_ack_pending == 1
-        subjects = ["dead.elsewhere", f"dead.{work.stream}.>"]
+        subjects = ["dead.elsewhere", f"{work.settings.engine.dead_letter_subject}.>"]
         await work.js.streams.update({"name": work.dead, "subjects": subjects, "allow_direct": True})
         await work.until(pending=0)
     assert [letter.data for letter in await work.letters()] == [b"1"]

@@ -28,7 +28,6 @@ ACKS_V2 = "$JS.ACK.*.*.STREAM.CONSUMER.>"
 REFUSED = re.compile(r'(?:Publish|Subscription) Violation .*Subject "(?P<subject>[^"]+)"')
 """As a nats-server logs it."""
 STREAM, GROUP, WORKER = "ORDERS", "shop/etl", "etl-0"
-MADE = f"$JS.API.STREAM.CREATE.KV_{BUCKET}"
 
 Permission = tuple[str, str]
 """To publish or to subscribe, and the subject as the document has it."""
@@ -62,12 +61,7 @@ async def allowed(
                 inbox_prefix="_INBOX_shop_etl",
             )
         )
-        work.change(
-            group=GROUP,
-            worker=WORKER,
-            dead_letter_stream=f"{STREAM}-{CONSUMER}-dead",
-            dead_letter_subject=f"dead.{STREAM}.{CONSUMER}",
-        )
+        work.change(group=GROUP, worker=WORKER)
         work.script.process = lambda *_: Outcome(Verdict.OK, 0.0, rejections=(Rejection(2, "Not today."),))
         yield work, server
 
@@ -117,8 +111,7 @@ async def test_each_permission_is_needed(start_nats: StartNats, tmp_path: Path, 
         granted = [each for each in granted if each != ANSWERS] + [("publish", "_INBOX.>")]
     async with AsyncExitStack() as ends:
         work, server = await ends.enter_async_context(allowed(start_nats, tmp_path, granted))
-        if missing[1] != MADE:
-            await open_a_batch(await work.js.key_value.create(BUCKET, history=1))
+        await open_a_batch(await work.js.key_value.open(BUCKET))
         await work.publish_many(3)
         ends.enter_context(work.driver())
         engine = asyncio.create_task(run(work.settings))

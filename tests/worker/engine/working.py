@@ -11,7 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from penstock_jetstream import Connection, ConsumerInfo, JetStream, StoredMessage
+from penstock_jetstream.core.keyvalue import stream_config
 from penstock_jetstream.errors import NoRespondersError
+from penstock_worker.engine.ledger_store import BUCKET
 from penstock_worker.engine.process import run
 from penstock_worker.engine.service import subject_of
 from penstock_worker.policy.machine.actions import Stop
@@ -74,6 +76,10 @@ class Scene:
         config = {"name": self.stream, "subjects": [f"{self.stream}.>"], "allow_direct": True}
         await self.js.streams.create(config)
         await self.consumer()
+        await self.create_prerequisites()
+
+    async def create_prerequisites(self) -> None:
+        await create_prerequisites(self.js, self.settings.engine)
 
     async def consumer(self, **config: Any) -> None:  # noqa: ANN401 - the server's own fields
         fields = {"durable_name": CONSUMER, "ack_policy": "explicit", "max_ack_pending": -1, **config}
@@ -212,6 +218,13 @@ class Scene:
         await eventually_async(as_expected, what, not_yet=(AssertionError,))
 
 
+async def create_prerequisites(js: JetStream, engine: EngineSettings, *, replicas: int = 1) -> None:
+    """Create what the operator creates: the ledger's bucket and the stream of dead letters."""
+    await js.streams.create_or_update(stream_config(BUCKET, {"history": 1, "replicas": replicas}))
+    dead = {"name": engine.dead_letter_stream, "subjects": [f"{engine.dead_letter_subject}.>"], "allow_direct": True}
+    await js.streams.create_or_update({**dead, "num_replicas": replicas})
+
+
 @asynccontextmanager
 async def scene(url: str, stream: str) -> AsyncIterator[Scene]:
     """Create a stream with a consumer. The folder's path is short because paths of sockets must be."""
@@ -233,8 +246,8 @@ def settings(url: str, stream: str, folder: Path) -> WorkerSettings:
             worker="etl-0",
             stream=stream,
             consumer=CONSUMER,
-            dead_letter_stream=f"{stream}-dead",
-            dead_letter_subject=f"dead.{stream}",
+            dead_letter_stream=f"{stream}-{CONSUMER}-dead",
+            dead_letter_subject=f"dead.{stream}.{CONSUMER}",
             batch=BatchSettings(max_messages=1000, max_wait_seconds=0.05),
             retry=RetrySettings(initial_delay_seconds=0.05, max_delay_seconds=0.2),
             grace_seconds=20,

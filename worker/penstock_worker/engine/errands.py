@@ -16,6 +16,7 @@ from penstock_worker.engine.driver_link import DriverLink
 from penstock_worker.engine.ledger_store import LedgerStore
 from penstock_worker.engine.letters import Desk
 from penstock_worker.engine.metrics import Metrics
+from penstock_worker.engine.prerequisites import Prerequisites
 from penstock_worker.engine.publishing import CannotPublishError, publish
 from penstock_worker.engine.rows import Rows
 from penstock_worker.engine.shelf import Shelf
@@ -44,11 +45,13 @@ class Errands:
     standing: Standing
     tell: Tell
     ledger: LedgerStore | None
+    prerequisites: Prerequisites
 
     async def read_ledger(self) -> None:
         try:
             entries = await self.ledger.entries() if self.ledger is not None else ()
         except JetStreamError as problem:
+            self.prerequisites.look_again()
             self.tell(events.LedgerUnread(str(problem)))
         else:
             self.tell(events.LedgerRead(entries))
@@ -59,6 +62,7 @@ class Errands:
             if self.ledger is not None:
                 await self.ledger.write(asked.entry)
         except JetStreamError as problem:
+            self.prerequisites.look_again()
             self.tell(events.LedgerFailed(batch_id, str(problem)))
         else:
             self.tell(events.LedgerWritten(batch_id))
@@ -84,8 +88,10 @@ class Errands:
                 self.desk.draft(letter, asked.batch_id, message, max_payload_bytes=most)
                 for letter, message in zip(asked.letters, messages, strict=True)
             ]
+            await self.prerequisites.check_dead_letters()
             await publish(self.jetstream, drafts, stream=self.settings.dead_letter_stream)
         except (CannotPublishError, JetStreamError) as problem:
+            self.prerequisites.look_again()
             self.tell(events.LettersFailed(asked.batch_id, str(problem)))
         else:
             self.tell(events.LettersPublished(asked.batch_id))

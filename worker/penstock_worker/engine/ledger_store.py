@@ -9,36 +9,33 @@ from dataclasses import dataclass
 
 from penstock_jetstream import Bucket, JetStream
 from penstock_jetstream.core.tokens import as_token
-from penstock_jetstream.errors import ConflictError, MissingError
 from penstock_worker.policy.ledger import Entry, LedgerEntryError, decode, encode
 
 BUCKET = "penstock-ledger"
-DESCRIPTION = "Open batches of Penstock's queue groups"
-KEPT_SECONDS = 30 * 24 * 3600.0
-"""What workers leave that never come back is removed after so long."""
 MARK_SECONDS = 1.0
-"""The shortest that a server takes."""
+"""How long the mark of a deleted entry stays, the shortest that a server takes: marks are read with each reading."""
 DECODED_AT_ONCE_BYTES = 64 << 10
 """In about 20 ms; then the event loop does other things."""
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LedgerStore:
-    """The entries of one consumer, for all its workers."""
+    """The entries of one consumer, for all its workers. The bucket is the operator's: it is opened, never created."""
 
-    bucket: Bucket
+    jetstream: JetStream
     stream: str
     consumer: str
     incarnation: str
     """That of stream and consumer: entries about others of the same names say nothing."""
+    _bucket: Bucket | None = None
 
     async def entries(self) -> tuple[Entry, ...]:
         """Return all that is open, as far as it can be read."""
         found = []
         decoded_bytes = 0
-        for held in await self.bucket.entries(f"{self._prefix}.>"):
+        for held in await (await self._open()).entries(f"{self._prefix}.>"):
             if (entry := self._entry(held.key, held.value)) is not None:
                 found.append(entry)
             decoded_bytes += len(held.value)
@@ -48,11 +45,16 @@ class LedgerStore:
         return tuple(found)
 
     async def write(self, entry: Entry) -> None:
-        await self.bucket.put(self._key(entry.batch_id), encode(entry, incarnation=self.incarnation))
+        await (await self._open()).put(self._key(entry.batch_id), encode(entry, incarnation=self.incarnation))
 
     async def delete(self, batch_id: str) -> None:
         """Remove an entry. Its mark goes away by itself: marks that stay would be read with each reading."""
-        await self.bucket.purge(self._key(batch_id), ttl_seconds=MARK_SECONDS)
+        await (await self._open()).purge(self._key(batch_id), ttl_seconds=MARK_SECONDS)
+
+    async def _open(self) -> Bucket:
+        if self._bucket is None:
+            self._bucket = await self.jetstream.key_value.open(BUCKET)
+        return self._bucket
 
     @property
     def _prefix(self) -> str:
@@ -68,23 +70,3 @@ class LedgerStore:
         except LedgerEntryError as problem:
             logger.warning("%s", problem)
             return None
-
-
-async def open_ledger(
-    jetstream: JetStream, stream: str, consumer: str, *, incarnation: str, replicas: int
-) -> LedgerStore:
-    """Open the bucket, and make it where it is not there."""
-    return LedgerStore(await _bucket(jetstream, replicas), stream, consumer, incarnation)
-
-
-async def _bucket(jetstream: JetStream, replicas: int) -> Bucket:
-    try:
-        return await jetstream.key_value.open(BUCKET)
-    except MissingError:
-        pass
-    try:
-        return await jetstream.key_value.create(
-            BUCKET, description=DESCRIPTION, history=1, ttl_seconds=KEPT_SECONDS, replicas=replicas
-        )
-    except ConflictError:  # another worker made it meanwhile, for a stream with another number of replicas
-        return await jetstream.key_value.open(BUCKET)

@@ -1,4 +1,4 @@
-"""An engine from its first breath to its last: connect, look, open the ledger, work, and end as the machine says.
+"""An engine from its first breath to its last: connect, look, work, and end as the machine says.
 
 Knows the order of these, and who needs whom. Signals, probes and the micro service are other ways to say the machine's
 own words. Decides nothing.
@@ -21,11 +21,11 @@ from penstock_worker.engine.driver_link import DriverLink
 from penstock_worker.engine.errands import Errands
 from penstock_worker.engine.ground import Ground, look
 from penstock_worker.engine.intake import Intake
-from penstock_worker.engine.ledger_store import LedgerStore, open_ledger
+from penstock_worker.engine.ledger_store import LedgerStore
 from penstock_worker.engine.letters import Desk
 from penstock_worker.engine.metrics import Metrics
 from penstock_worker.engine.orders import orders
-from penstock_worker.engine.publishing import ensure_stream
+from penstock_worker.engine.prerequisites import Prerequisites
 from penstock_worker.engine.reports import Reporter
 from penstock_worker.engine.service import Service
 from penstock_worker.engine.shelf import Shelf
@@ -63,16 +63,9 @@ async def run(settings: WorkerSettings) -> Stop:
         ground = await look(js, engine)
         for warning in ground.warnings:
             logger.warning("%s", warning)
-        await ensure_stream(js, engine, replicas=ground.replicas)
-        ledger = await _ledger(js, engine, ground)
+        ledger = LedgerStore(js, engine.stream, engine.consumer, ground.life) if engine.ledger else None
         with DriverClient(settings.socket) as client:
             return await _work(_Place(replace(engine, batch=ground.batch), js, ground, client, ledger))
-
-
-async def _ledger(js: JetStream, engine: EngineSettings, ground: Ground) -> LedgerStore | None:
-    if not engine.ledger:
-        return None
-    return await open_ledger(js, engine.stream, engine.consumer, incarnation=ground.life, replicas=ground.replicas)
 
 
 async def _work(place: _Place) -> Stop:
@@ -110,6 +103,7 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
         standing=standing,
         tell=shell.tell,
         ledger=place.ledger,
+        prerequisites=Prerequisites(js, settings, standing),
     )
     shell.intake = Intake(
         consumer, place.ground, shell.take, shell.consumer_gone, lambda: js.connection.server.max_payload_bytes

@@ -1,24 +1,18 @@
-"""What the engine publishes: dead letters to their stream, which is made where it is not there, and users' messages.
+"""What the engine publishes: dead letters to their stream, and users' messages.
 
 Knows that a message is published only when its PubAck has come; its id keeps a second attempt from storing it twice.
 Does not know what a dead letter says (letters.py).
 """
 
 import asyncio
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock_jetstream import JetStream, PubAck, Publisher
-from penstock_jetstream.errors import ConflictError, JetStreamError, MissingError
-from penstock_worker.policy.settings import EngineSettings
+from penstock_jetstream.errors import JetStreamError
 
-DUPLICATE_WINDOW_NS = 3600 * 10**9
-"""A worker that dies between publishing and +TERM is followed by another well within it."""
 PUBLISH_SECONDS = 30.0
 MOST_ON_THEIR_WAY = 256
-
-logger = logging.getLogger(__name__)
 
 
 class CannotPublishError(Exception):
@@ -33,27 +27,6 @@ class Draft:
     data: bytes
     headers: dict[str, list[str]]
     message_id: str
-
-
-async def ensure_stream(jetstream: JetStream, settings: EngineSettings, *, replicas: int) -> None:
-    """Make the stream of dead letters, unless it is there: then it is used as it is."""
-    name = settings.dead_letter_stream
-    try:
-        await jetstream.streams.info(name)
-    except MissingError:
-        config = {
-            "name": name,
-            "subjects": [f"{settings.dead_letter_subject}.>"],
-            "num_replicas": replicas,
-            "duplicate_window": DUPLICATE_WINDOW_NS,
-            "allow_direct": True,
-            "description": f"Dead letters of consumer {settings.consumer} of stream {settings.stream}",
-        }
-        try:
-            await jetstream.streams.create(config)
-        except ConflictError:  # another worker made it meanwhile
-            await jetstream.streams.info(name)
-        logger.info("Stream %s was made for dead letters.", name)
 
 
 async def publish(jetstream: JetStream, drafts: Iterable[Draft], *, stream: str | None = None) -> None:

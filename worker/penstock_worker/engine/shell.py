@@ -76,7 +76,8 @@ class Shell:
         """Tell the machine that it may begin, and pull when it says so."""
         self._carry_out = self._work()
         self._stop_listening = self.connection.listen(self._link_changed)
-        self._running |= {self.spawn(self.intake.run()), self.spawn(self._counting())}
+        for work in (self.intake.run(), self._counting(), self.errands.prerequisites.run()):
+            self._running.add(self.spawn(work))
         self.tell(events.Started())
         self._look_at_keeper(self.ground.consumer)
         if _is_new(self.ground.consumer):

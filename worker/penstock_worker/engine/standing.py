@@ -89,6 +89,8 @@ class Standing:
     is_linked: bool = True
     trouble: str = ""
     """Why nothing can be pulled, besides the machine's reasons."""
+    prerequisites: str = ""
+    """What is wrong with the ledger or the stream of dead letters."""
     link_trouble: str = ""
     """Why there is no link, while there is none."""
     driver_why_not: str = ""
@@ -151,6 +153,8 @@ class Standing:
             return Judgement(
                 holds=False, sentence=f"There is no link to the NATS servers. {self.link_trouble}".rstrip()
             )
+        if self.prerequisites:
+            return Judgement(holds=False, sentence=self.prerequisites)
         for reason in self.holds:
             if (sentence := _NOT_READY.get(reason)) is not None:
                 return Judgement(holds=False, sentence=f"{sentence} {self._why(reason)}".rstrip())
@@ -161,6 +165,8 @@ class Standing:
         """What keeps it from being ready, for programs; the holds say the rest."""
         if self.trouble or not self.is_linked:
             return Trouble.NATS
+        if self.prerequisites:
+            return Trouble.STREAMS
         return self.driver_trouble if HoldReason.DRIVER in self.holds else Trouble.NONE
 
     def _why(self, reason: HoldReason) -> str:

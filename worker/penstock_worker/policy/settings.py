@@ -58,7 +58,7 @@ class EngineSettings:
     stream: str
     consumer: str
     dead_letter_stream: str
-    """Made by the engine, with one replica per replica of the consumer's stream, if it is not there."""
+    """The operator creates it, and the ledger's bucket."""
     dead_letter_subject: str
     """Where dead letters are published; the original subject follows it as further tokens."""
     ledger: bool = True

@@ -12,3 +12,5 @@ class Trouble(StrEnum):
     STARTING = "starting"
     """The driver is on its way, or on its way back."""
     NATS = "nats"
+    STREAMS = "streams"
+    """The ledger or the stream of dead letters is missing, or would lose what is stored in it."""

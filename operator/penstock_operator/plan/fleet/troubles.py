@@ -15,7 +15,12 @@ from penstock_operator.plan.reasons import Reason
 
 CIRCUIT = "circuit"
 """A worker's word for why it pulls nothing."""
-BY_WHY = {"code": Reason.CODE_FAILED, "spark": Reason.SPARK_FAILED, "nats": Reason.UNREACHABLE}
+BY_WHY = {
+    "code": Reason.CODE_FAILED,
+    "spark": Reason.SPARK_FAILED,
+    "nats": Reason.UNREACHABLE,
+    "streams": Reason.STREAM_NOT_READY,
+}
 """A worker's word for why it is not ready."""
 WORST_FIRST = (
     Reason.CODE_FAILED,
@@ -26,6 +31,7 @@ WORST_FIRST = (
     Reason.SPARK_FAILED,
     Reason.CRASHING,
     Reason.UNSCHEDULABLE,
+    Reason.STREAM_NOT_READY,
     Reason.UNREACHABLE,
     Reason.CIRCUIT_OPEN,
 )

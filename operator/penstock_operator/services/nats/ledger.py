@@ -9,15 +9,14 @@ from penstock_jetstream import JetStream
 from penstock_jetstream.core.tokens import as_token
 from penstock_jetstream.errors import MissingError
 from penstock_operator.plan.group_places import GroupPlace
-
-BUCKET = "penstock-ledger"
+from penstock_operator.plan.group_streams import LEDGER_BUCKET
 
 
 async def entries(jetstream: JetStream, place: GroupPlace) -> dict[str, tuple[bytes, datetime]]:
     """Return what is written of a consumer's batches, and when, by the ids of batches."""
     prefix = f"{as_token(place.stream)}.{as_token(place.consumer)}."
     try:
-        bucket = await jetstream.key_value.open(BUCKET)
+        bucket = await jetstream.key_value.open(LEDGER_BUCKET)
     except MissingError:
         return {}
     found = await bucket.entries(f"{prefix}>")

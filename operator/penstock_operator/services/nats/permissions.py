@@ -38,7 +38,8 @@ FEATURES: Mapping[Feature, str] = {
     Feature.CONNECT: "Any use of a Connection.",
     Feature.OBSERVE: "Any Stream or Consumer, also under `policy: Observe`.",
     Feature.LIST: "Reading many at once. Without it, each Stream and Consumer is asked for by itself at every reading.",
-    Feature.STREAMS: "Streams that are managed. `DELETE` is for `deletion: Delete` and `immutableChange: Recreate`.",
+    Feature.STREAMS: "Streams that are managed, and the ledger and the stream of dead letters of each queue group. "
+    "`DELETE` is for `deletion: Delete` and `immutableChange: Recreate`.",
     Feature.CONSUMERS: "Consumers that are managed. `DELETE` as above; `PAUSE` is for `pauseUntil`.",
     Feature.NOTICES: "Seeing at once what somebody else changed. Without it the next reading finds it, and the "
     "Connection says so.",

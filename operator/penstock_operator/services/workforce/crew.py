@@ -13,8 +13,14 @@ from penstock_operator.plan.fleet.shrinking import RETIRING
 from penstock_operator.plan.group_places import GroupPlace
 from penstock_operator.plan.scaling import NOTHING_YET, Decision, Limits, Memory, Observation, Reading, scale
 from penstock_operator.plan.scaling.tally import Tally
+from penstock_operator.services.group_streams import GroupStreams
 from penstock_operator.services.links import Counters, WorkerStatus
 from penstock_operator.services.workforce.fleets import Label
+
+LACKS_STREAMS = "streams"
+"""A worker's word for a ledger or a stream of dead letters that is missing, or would lose what is stored in it."""
+STREAMS_PERIOD_SECONDS = 60.0
+"""How old the last look at them may be when a step is taken anyway. Notices and workers tell before that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,9 @@ class Crew:
     """Whether a look is under way."""
     stepped_at: float | None = None
     tally: Tally = field(default_factory=Tally)
+    streams: GroupStreams = field(default_factory=GroupStreams)
+    streams_looked_at: float | None = None
+    """None: one of them may be missing."""
     _memory: Memory = NOTHING_YET
     _stepped_on: tuple[object, ...] = ()
     _told: tuple[object, ...] = ()
@@ -76,6 +85,11 @@ class Crew:
         """Note that a step begins, which acts on, and tells, all that is known now."""
         self.stepped_at, self._stepped_on, self._told = now, self._matters(), self._numbers()
         self.is_asleep = False  # something is new, or it would not have been woken
+
+    def needs_look_at_streams(self, now: float) -> bool:
+        """Tell whether a stream that the operator keeps may be missing."""
+        lacks = any(status.get("why") == LACKS_STREAMS for status in self.statuses.values())
+        return lacks or self.streams_looked_at is None or now - self.streams_looked_at >= STREAMS_PERIOD_SECONDS
 
     def needs_step(self, now: float, asked: int | None, period_seconds: float) -> bool:
         """Tell whether something is to be done or said: numbers alone are told at the period only."""

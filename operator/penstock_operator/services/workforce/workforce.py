@@ -1,6 +1,6 @@
 """All queue groups of a cluster: one step for each when something is to be done, and the looks in between.
 
-    ground → code → objects → workers that come and go → status
+    ground → code → streams → objects → workers that come and go → status
 
 Any of these may be the last that this process does: whoever comes next begins anew, from what is there. Knows the
 order. Decides nothing (plan does). Called by the reconciler, and run beside it.
@@ -10,16 +10,18 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from penstock_operator.plan.conditions import is_news
-from penstock_operator.plan.decision import Next
+from penstock_operator.plan.decision import Next, Note
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.dependencies import depends_on
 from penstock_operator.plan.fleet import Situation, shrink, standing, stopped_by
 from penstock_operator.plan.group_limits import group_limits
+from penstock_operator.plan.group_streams import LEDGER_STREAM
 from penstock_operator.plan.reasons import Reason
-from penstock_operator.plan.surroundings import Waiting
+from penstock_operator.plan.surroundings import Place, Waiting
 from penstock_operator.plan.workload import Equipment, Workload, workload
 from penstock_operator.resources.queue_group_scaling import ScalingMode
 from penstock_operator.resources.scalars import seconds
+from penstock_operator.services.group_streams import DELETED_SECONDS
 from penstock_operator.services.reading import PERIOD_SECONDS
 from penstock_operator.services.workforce.codes import Codes
 from penstock_operator.services.workforce.crew import Crew, Crews, Post
@@ -71,6 +73,7 @@ class Workforce:
 
     async def run(self, shop: Workshop, namespaces: Sequence[str]) -> None:
         """Watch, and look, until cancelled."""
+        shop.noticed.append(lambda place: self._noticed(shop, place))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(watch_all(namespaces, self._fleets, lambda whom: self._wake(shop, whom)))
             tasks.create_task(self._lookout.run(shop))
@@ -98,11 +101,15 @@ class Workforce:
             return Next.WHEN_IT_CHANGES
         base, wanted = found
         crew = self._crew(declared, base, wanted)
+        notes, trouble = await self._keep_streams(shop, group, crew)
+        if trouble is not None:  # no worker could do anything, and those that there are say so
+            await self._say(shop, declared, trouble, crew, notes)
+            return Next.AFTER_BACKOFF
         refused = await self._maker(shop).make(declared, wanted, self._fleets.fleet(label(group)), crew.desired or 0)
         if refused is None:
             crew.stepped(self._clock())
             await self._move(shop, group, crew, wanted)
-        await self._say(shop, declared, refused or wanted, crew)
+        await self._say(shop, declared, refused or wanted, crew, notes)
         return Next.WHEN_IT_CHANGES if refused is None else Next.AFTER_BACKOFF
 
     async def _found(self, shop: Workshop, declared: Declared) -> tuple[Ground, Workload] | Waiting:
@@ -134,6 +141,28 @@ class Workforce:
         crew.post = post
         return crew
 
+    async def _keep_streams(
+        self, shop: Workshop, group: Identity, crew: Crew
+    ) -> tuple[tuple[Note, ...], Waiting | None]:
+        """Have the streams on the server that the group needs and nobody declares."""
+        link = shop.links.link(crew.post.place.connection)
+        if link is None or not crew.needs_look_at_streams(self._clock()):
+            return (), None
+        kept = await crew.streams.keep(link, crew.post.place, self._clock(), shop.leadership.held)
+        crew.streams_looked_at = self._clock() if kept.is_over else None
+        if not kept.is_over and kept.trouble is None:
+            shop.queue.add_later(group, DELETED_SECONDS)
+        return kept.notes, kept.trouble
+
+    def _noticed(self, shop: Workshop, place: Place) -> None:
+        """Have those groups look that need a stream which somebody else has changed."""
+        if place.consumer:
+            return
+        for group, crew in self._crews.items():
+            if place.stream in (LEDGER_STREAM, crew.post.place.dead_letter_stream):
+                crew.streams_looked_at = None
+                shop.queue.add(group)
+
     async def _move(self, shop: Workshop, group: Identity, crew: Crew, wanted: Workload) -> None:
         """Have workers come and go, once it is known how many there are to be."""
         deployment = self._fleets.fleet(crew.post.label).deployment(group.name)
@@ -152,7 +181,14 @@ class Workforce:
         link = shop.links.link(crew.post.place.connection)
         await Mover(self._children, self._maker(shop), shop.leadership).move(group, link, deployment, moves)
 
-    async def _say(self, shop: Workshop, declared: Declared, made: Workload | Waiting, crew: Crew | None) -> None:
+    async def _say(
+        self,
+        shop: Workshop,
+        declared: Declared,
+        made: Workload | Waiting,
+        crew: Crew | None,
+        of_streams: Sequence[Note] = (),
+    ) -> None:
         group, reading = declared.identity, crew.reading if crew else None
         stands = standing(
             Situation(
@@ -171,7 +207,7 @@ class Workforce:
             )
         )
         notes = stands.notes if is_news(declared, stands.verdicts) else ()
-        await shop.say(declared, stands.verdicts, stands.facts, notes)
+        await shop.say(declared, stands.verdicts, stands.facts, (*of_streams, *notes))
 
     def _maker(self, shop: Workshop) -> Maker:
         return Maker(self._children, self._fleets, shop.leadership)
