@@ -44,6 +44,7 @@ class Editor:
             spawn=lambda run: run.close(),
             tell=lambda _, sentence: self.said.append(sentence),
             quota=lambda: 2,
+            link=lambda _: None,
         )
         self.group.ground.set()
         self._folder = folder

@@ -12,11 +12,12 @@ from typing import Self
 
 import psutil
 import pyarrow as pa
+import pytest
 
 from penstock_worker.exchange.client import DriverClient, DriverLostError
 from penstock_worker.exchange.columns import COLUMNS
 from penstock_worker.exchange.records import Description, Handed, RunName
-from penstock_worker.policy.outcome import Outcome
+from penstock_worker.policy.outcome import Outcome, Verdict
 from penstock_worker.policy.settings import ConnectionSettings, DriverSettings, WorkerSettings
 from tests.testbed import run
 from tests.testbed.processes import program
@@ -180,3 +181,12 @@ def rows(texts: tuple[str, ...]) -> pa.Table:
         for sequence, text in enumerate(texts, start=1)
     ]
     return pa.Table.from_pylist(facts, COLUMNS)
+
+
+def assert_words_decide_nothing(driver: RunningDriver, subtests: pytest.Subtests) -> None:
+    """Assert that a payload is blamed for an error that quotes it, whatever words it has."""
+    for job in QUOTING:
+        for words in WORDS:
+            with subtests.test(f"{job} {words}"):
+                outcome = driver.run_batch(handed(job, 1), (words,))
+                assert outcome.verdict is Verdict.DATA, outcome

@@ -10,7 +10,7 @@ from tests.testbed import run
 from tests.testbed.ports import free_port
 from tests.testbed.spark.connect import ConnectServer
 from tests.testbed.waiting import eventually
-from tests.worker.driver.driving import LONG_SECONDS, QUOTING, WORDS, RunningDriver, handed
+from tests.worker.driver.driving import LONG_SECONDS, RunningDriver, assert_words_decide_nothing, handed
 
 pytestmark = [pytest.mark.full, pytest.mark.xdist_group("driver-connect")]
 TOKEN = "let-me-in"
@@ -61,11 +61,7 @@ def test_user_modules_are_shipped_and_errors_have_verdicts(driver: RunningDriver
 
 
 def test_no_words_of_a_payload_decide_the_verdict(driver: RunningDriver, subtests: pytest.Subtests) -> None:
-    for job in QUOTING:
-        for words in WORDS:
-            with subtests.test(f"{job} {words}"):
-                outcome = driver.run_batch(handed(job, 1), (words,))
-                assert outcome.verdict is Verdict.DATA, outcome
+    assert_words_decide_nothing(driver, subtests)
     with subtests.test("pyspark takes it for a lost session"):
         outcome = driver.run_batch(handed("cast_data", 1), ("INVALID_HANDLE.SESSION_NOT_FOUND",))
         assert outcome.verdict in {Verdict.DATA, Verdict.TRANSIENT}, outcome

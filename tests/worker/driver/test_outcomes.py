@@ -8,7 +8,7 @@ import pytest
 from penstock_worker.exchange.client import DriverFaultError
 from penstock_worker.exchange.columns import COLUMNS
 from penstock_worker.policy.outcome import Rejection, Verdict
-from tests.worker.driver.driving import LONG_SECONDS, QUOTING, WORDS, RunningDriver, handed, rows
+from tests.worker.driver.driving import LONG_SECONDS, RunningDriver, assert_words_decide_nothing, handed, rows
 
 VERDICTS = {
     "raise_reject": Verdict.DATA,
@@ -49,11 +49,7 @@ def test_each_error_has_its_verdict(driver: RunningDriver, subtests: pytest.Subt
 
 
 def test_no_words_of_a_payload_decide_the_verdict(driver: RunningDriver, subtests: pytest.Subtests) -> None:
-    for job in QUOTING:
-        for words in WORDS:
-            with subtests.test(f"{job} {words}"):
-                outcome = driver.run_batch(handed(job, 1), (words,))
-                assert outcome.verdict is Verdict.DATA, outcome
+    assert_words_decide_nothing(driver, subtests)
 
 
 def test_outcome_carries_rejections_retry_delay_and_the_line_of_the_fault(driver: RunningDriver) -> None:

@@ -94,7 +94,7 @@ class PaperNode:
             target = client.V1ObjectReference(kind="Node", name=NODE)
             body = client.V1Binding(metadata=client.V1ObjectMeta(name=name), target=target)
             try:
-                answer = self._api.create_namespaced_binding(self.namespace.name, body, _preload_content=False)
+                answer: Any = self._api.create_namespaced_binding(self.namespace.name, body, _preload_content=False)
             except NotFoundException:
                 return  # deleted since it was listed
             answer.drain_conn()
