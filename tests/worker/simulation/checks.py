@@ -18,7 +18,7 @@ all done    after the last fault all messages are answered, and a drain ends
 
 from collections.abc import Iterator
 
-from penstock_worker.policy.machine.actions import Note, Report
+from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.batch import BEFORE_A_RUN, Stage
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.collecting import SHORT_SECONDS
@@ -99,7 +99,7 @@ class Checks:
         engine = held.holder
         assert isinstance(engine, Engine)
         is_well = engine.is_alive and engine.link_is_up and engine.world.now >= engine.frozen_until
-        is_well = is_well and engine.world.now - engine.unwell_at > ACK_WAIT_SECONDS
+        is_well = is_well and engine.world.now - max(engine.unwell_at, self.server.began_at) > ACK_WAIT_SECONDS
         if not engine.is_alive:
             return
         if engine.world.now < engine.frozen_until or sequence in engine.sequences_of(
@@ -133,12 +133,13 @@ class Checks:
         batches = self.sink.batches_of[sequence]
         if not batches:
             raise Violation(f"message {sequence} is not in the sink")
-        if len(batches) > 1 and self.options.ledger and not self._is_excused(sequence):
+        promises_once = self.options.ledger and not self.server.was_reset
+        if len(batches) > 1 and promises_once and not self._is_excused(sequence):
             raise Violation(f"message {sequence} is in the sink {len(batches)} times: {sorted(batches)}")
 
     def _is_excused(self, sequence: int) -> bool:
         """Tell whether a message may be in several batches, each of which has another id."""
-        split = {batch_id for engine in self.engines for report in engine.notes for batch_id in _dissolved(report)}
+        split = {name for engine in self.engines for name in _split(engine)}
         is_dissolved = any(
             batch_id in split or not all(map(self.server.has, members))
             for batch_id, members in self.sink.members.items()
@@ -158,14 +159,15 @@ class Checks:
             raise Violation(f"{engine.name} stops with {engine.ended.code}: {engine.ended.sentence}")
 
 
-def _dissolved(report: Report) -> Iterator[str]:
-    """Return the batch that was split, or that came to nothing as another worker with its first message was busy."""
-    if report.note is Note.SPLIT:
-        yield report.batch_id
-    elif report.note is Note.REPLACED:
-        former = report.detail.split()[-1]
-        if former.split("-")[0] != report.batch_id.split("-")[0]:
-            yield former
+def _split(engine: Engine) -> Iterator[str]:
+    """Return the batches that an engine split, or replaced after it had passed them on to another worker in vain."""
+    for report in engine.notes:
+        if report.note is Note.SPLIT:
+            yield report.batch_id
+        elif report.note is Note.REPLACED:
+            former = report.detail.split()[-1]
+            if former in engine.passed_on:
+                yield former
 
 
 def _is_with_the_driver(books: Books) -> bool:

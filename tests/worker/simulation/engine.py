@@ -74,6 +74,8 @@ class Engine:
         """By block."""
         self.answered: dict[tuple[int, int], str] = {}
         self.notes: list[wants.Report] = []
+        self.passed_on: set[str] = set()
+        """Former batches of which it gave messages back for another worker to have."""
         self.on_step: Callable[[Engine], None] = lambda _: None
         self._blocks = 0
         self._held_back: deque[Event] = deque()
@@ -119,6 +121,7 @@ class Engine:
             if type(action) is self.dies_after:
                 self.kill()
                 return
+        self.passed_on |= self.machine.books.recall.passed_on.keys()
         if imbalance := self.machine.books.imbalance():
             raise Violation(f"{self.name}: {imbalance}")
         self.on_step(self)

@@ -150,6 +150,10 @@ class Faults:
     def _letters_refused(self) -> None:
         self.server.refuses_letters_until = self._until()
 
+    def _reset(self) -> None:
+        """Have somebody reset the consumer to the first message."""
+        self.server.reset()
+
     def _lose_pull(self) -> None:
         """Have an engine ask for no messages, without knowing it."""
         self._worker().engine.has_lost_pull = True

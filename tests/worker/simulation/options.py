@@ -30,7 +30,7 @@ FAULTS = (
     "cancel",
     "terminate",
 )
-LEAVINGS = ("retire", "end_driver", "step_down", "lose_pull")
+LEAVINGS = ("retire", "end_driver", "step_down", "lose_pull", "reset")
 """Chosen last, so that seeds without them are the same runs as before these existed."""
 
 

@@ -53,6 +53,7 @@ class Server:
         self.began_at = -FORGETTING_SECONDS * 100
         """When that was."""
         self.has_lost = False
+        self.was_reset = False
         self.letters: Counter[int] = Counter()
         self.ledger: dict[str, bytes] = {}
         self.refuses_ledger_until = self.refuses_letters_until = 0.0
@@ -178,6 +179,17 @@ class Server:
                 del self.pending[sequence]
                 self.available[sequence] = self.world.now
                 self.delivered[sequence] -= 1
+        self._wake()
+
+    def reset(self) -> None:
+        """Deliver everything once more, as if for the first time."""
+        self.was_reset = True
+        self.acked.clear()
+        self.terminated.clear()
+        self.pending.clear()
+        self.available.clear()
+        self.delivered.clear()
+        self.next = 1
         self._wake()
 
     def lose_newest(self, most: int) -> int:

@@ -47,7 +47,7 @@ class Leases:
             seconds = max(seconds, IDLE_SECONDS)
         slept = self._awake_at is not None and now - self._awake_at > seconds
         if slept:
-            self.let_go("The engine slept")
+            self._let_go("The engine slept")
         self._awake_at = now
         return slept
 
@@ -57,12 +57,20 @@ class Leases:
     def link_back(self, now: float) -> None:
         """Renew at once, unless it is too late."""
         if self._lost_at is not None and now - self._lost_at > self._seconds:
-            self.let_go("The link was away")
+            self._let_go("The link was away")
         self._lost_at = None
+        self._renew_at_once(now)
+
+    def server_changed(self, now: float) -> None:
+        """Drop what the server may have forgotten; it may have missed the last renewal, too."""
+        self._let_go("The server has changed")
+        self._renew_at_once(now)
+
+    def _renew_at_once(self, now: float) -> None:
         if self.renew_at is not None:
             self.renew_at = now
 
-    def let_go(self, why: str) -> None:
+    def _let_go(self, why: str) -> None:
         """Drop what has not run, and what nobody else could know by its batch."""
         books = self._books
         before = books.blocks.messages

@@ -141,7 +141,7 @@ class Machine:
                 self._leases.link_back(now)
                 self._ask_all(now)
             case told.ServerChanged():
-                self._leases.let_go("The server has changed")
+                self._leases.server_changed(now)
                 arriving.look_up_everything(books, now)
             case told.Reborn(why):
                 ending.reborn(books, why)
