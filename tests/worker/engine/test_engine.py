@@ -218,15 +218,17 @@ async def test_full_worker_withdraws_its_pull_requests(work: Scene, monkeypatch:
 
 async def test_ledger_keeps_nothing_of_batches_that_are_over(work: Scene) -> None:
     """Marks of deleted entries would be read at each redelivery, by every worker."""
+    await work.replace_consumer(ack_wait=ACK_WAIT)
     await work.publish_many(MANY)
-    await work.process_all()
     ledger = await work.js.key_value.open(BUCKET)
 
     async def is_empty() -> bool:
         async with ledger.watch(f"{work.stream}.etl.>") as watch:
             return not await watch.initial()
 
-    await eventually_async(is_empty, "the ledger has no entries and no marks")
+    async with work.worker():
+        await work.until(pending=0)
+        await eventually_async(is_empty, "the ledger has no entries and no marks")
 
 
 async def test_engine_works_without_a_ledger(work: Scene) -> None:
