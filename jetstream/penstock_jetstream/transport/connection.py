@@ -259,6 +259,11 @@ class Connection:
         return self._link is not None
 
     @property
+    def links(self) -> int:
+        """How many links there have been: as long as this stays the same, the link is the same."""
+        return self._links
+
+    @property
     def server(self) -> ServerInfo:
         """What the server that we are connected to, or were last, says of itself."""
         if self._info is None:

@@ -76,7 +76,7 @@ async def _work(place: _Place) -> Stop:
                 shell.begin()
                 if place.settings.drain:
                     shell.tell(events.Drain())
-                return await shell.stopped
+                return await shell.ended()
         finally:
             shell.end()
 
@@ -96,7 +96,7 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
         jetstream=js,
         settings=settings,
         shelf=shelf,
-        answers=Answers(js.connection, consumer),
+        answers=Answers(js.connection),
         driver=DriverLink(place.client, shell.tell, shell.spawn, standing),
         desk=Desk(settings.stream, settings.consumer, settings.group, settings.worker, settings.dead_letter_subject),
         metrics=metrics,

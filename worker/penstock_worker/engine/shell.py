@@ -10,6 +10,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -41,6 +42,8 @@ COUNT_SECONDS = 3.0
 """So often the consumer's info is read: that it is another, or that another server keeps it, is noticed within 5 s."""
 LOOK_AGAIN = (LinkError, RequestTimeoutError, NoRespondersError, RetryableError)
 """What passes: a server that has just started has no JetStream yet, and a cluster no leader."""
+LAST_ANSWERS_SECONDS = 2.0
+"""At the end, for answers to be sent; messages whose answer is not sent are delivered again after their ack wait."""
 
 logger = logging.getLogger(__name__)
 Keeper = tuple[str, datetime | None, str]
@@ -76,7 +79,12 @@ class Shell:
         """Tell the machine that it may begin, and pull when it says so."""
         self._carry_out = self._work()
         self._stop_listening = self.connection.listen(self._link_changed)
-        for work in (self.intake.run(), self._counting(), self.errands.prerequisites.run()):
+        for work in (
+            self.intake.run(),
+            self.errands.answers.run(),
+            self.errands.prerequisites.run(),
+            self._counting(),
+        ):
             self._running.add(self.spawn(work))
         self.tell(events.Started())
         self._look_at_keeper(self.ground.consumer)
@@ -117,6 +125,14 @@ class Shell:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
+
+    async def ended(self) -> actions.Stop:
+        """Return what the machine ended with, once its last answers have been sent or the server takes none."""
+        stop = await self.stopped
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_ANSWERS_SECONDS):
+                await self.errands.answers.sent()
+        return stop
 
     def end(self) -> None:
         """Have nothing done any more."""
