@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock_worker.spark import defaults, machine, master
+from penstock_worker import container
+from penstock_worker.spark import defaults, master
 from penstock_worker.spark.channel import IN_A_CLUSTER, Channel
 from penstock_worker.spark.classic import ClassicSpark
 from penstock_worker.spark.problems import CannotStartError
@@ -77,15 +78,15 @@ def test_a_garbage_collector_that_the_user_chose_stays(tmp_path: Path) -> None:
 
 
 def test_a_containers_memory_limit_is_read(tmp_path: Path) -> None:
-    for number, name in enumerate(machine.LIMITS):
+    for number, name in enumerate(container.LIMITS):
         limit = tmp_path / str(number) / name
         limit.parent.mkdir(parents=True)
         limit.write_text("1073741824\n")
-        assert machine.memory_limit(tmp_path / str(number)) == 1 << 30, name
+        assert container.memory_limit(tmp_path / str(number)) == 1 << 30, name
     for unlimited in ("max", "9223372036854771712"):
         (tmp_path / "memory.max").write_text(unlimited)
-        assert machine.memory_limit(tmp_path) is None, unlimited
-    assert defaults.SMALLEST_HEAP <= defaults.heap() <= max(defaults.LARGEST_HEAP, machine.memory())
+        assert container.memory_limit(tmp_path) is None, unlimited
+    assert defaults.SMALLEST_HEAP <= defaults.heap() <= max(defaults.LARGEST_HEAP, container.memory())
 
 
 @pytest.fixture(params=[True, False], ids=["in a cluster", "elsewhere"])

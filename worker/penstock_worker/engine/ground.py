@@ -10,10 +10,16 @@ from datetime import datetime
 from penstock_jetstream import ConsumerInfo, JetStream, StreamInfo
 from penstock_jetstream.client.consumer import shortest_ack_wait_seconds
 from penstock_jetstream.errors import MissingError
+from penstock_worker.container import memory_limit
+from penstock_worker.policy.machine.collecting import BESIDE
 from penstock_worker.policy.settings import BatchSettings, EngineSettings
 
 EMPTY_MESSAGE_BYTES = 1024
 """What a message is taken to have before the stream has any."""
+MESSAGE_BYTES = 400
+"""What a message that is held takes besides its own bytes: Python objects and the reply subject. Measured: 373."""
+MEMORY_SHARE = 0.4
+"""Of the container's limit, for messages: batches that are handed over are copied, and the process takes 100 MiB."""
 
 
 class UnfitError(Exception):
@@ -81,7 +87,8 @@ async def look(jetstream: JetStream, settings: EngineSettings) -> Ground:
         raise NotThereError(f"There is nothing to pull from: {problem}") from problem
     _check(consumer)
     batch, warnings = fitted(settings.batch, consumer)
-    return Ground(stream, consumer, batch, shortest_ack_wait_seconds(consumer) or 0, warnings)
+    batch, more = within_memory(batch, memory_limit())
+    return Ground(stream, consumer, batch, shortest_ack_wait_seconds(consumer) or 0, (*warnings, *more))
 
 
 def _check(consumer: ConsumerInfo) -> None:
@@ -115,3 +122,23 @@ def fitted(batch: BatchSettings, consumer: ConsumerInfo) -> tuple[BatchSettings,
             "die, is neither processed nor a dead letter. Leave it out: failing messages become dead letters anyway."
         )
     return batch, tuple(warnings)
+
+
+def within_memory(batch: BatchSettings, limit_bytes: int | None) -> tuple[BatchSettings, tuple[str, ...]]:
+    """Return batches of which as many as are held at once fit into the memory of this container."""
+    places = batch.in_flight + BESIDE
+    needed = batch.max_bytes + batch.max_messages * MESSAGE_BYTES
+    if limit_bytes is None or needed * places <= limit_bytes * MEMORY_SHARE:
+        return batch, ()
+    most = int(limit_bytes * MEMORY_SHARE) // places
+    max_bytes = min(batch.max_bytes, most // 2)
+    fitting = replace(
+        batch, max_bytes=max_bytes, max_messages=max(1, min(batch.max_messages, (most - max_bytes) // MESSAGE_BYTES))
+    )
+    enough_mib = (int(needed * places / MEMORY_SHARE) >> 20) + 1
+    warning = (
+        f"Batches have {fitting.max_messages} messages and {fitting.max_bytes} bytes at most, not "
+        f"{batch.max_messages} and {batch.max_bytes}: the engine may use {limit_bytes >> 20} MiB of memory, and holds "
+        f"{places} batches. Raise its limit to {enough_mib} MiB, or lower batch.maxBytes and batch.maxMessages."
+    )
+    return fitting, (warning,)

@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock_worker.spark import kubernetes, machine, master
+from penstock_worker import container
+from penstock_worker.spark import kubernetes, master
 
 HEAP_OF_LIMIT = 0.6
 """Of a container's memory; the rest is for Python, Spark's Python workers, and what a JVM has beside its heap."""
@@ -68,7 +69,7 @@ def classic(url: str, folder: Path, conf: Mapping[str, str]) -> dict[str, str]:
         settings |= kubernetes.reached_at(os.environ)
     if master.is_kubernetes(url):
         settings |= kubernetes.pods(conf, os.environ, folder)
-    count = master.threads(url, machine.cores())
+    count = master.threads(url, container.cores())
     if count is not None:
         settings["spark.sql.shuffle.partitions"] = str(count)
     return settings | dict(conf)
@@ -80,7 +81,7 @@ def is_one_task(url: str, at_once: int, conf: Mapping[str, str]) -> bool:
     What Spark knows to be one partition needs no shuffle: aggregating 10 000 messages takes an eighth less of the CPU,
     100 000 a third less, and a small batch is done a fifth sooner.
     """
-    count = master.threads(url, machine.cores())
+    count = master.threads(url, container.cores())
     return count is not None and count <= at_once and not any(name in conf for name in PARALLELISM)
 
 
@@ -91,10 +92,10 @@ def connect(conf: Mapping[str, str]) -> dict[str, str]:
 
 def heap() -> int:
     """Return the bytes of the JVM's heap."""
-    limit = machine.memory_limit()
+    limit = container.memory_limit()
     if limit is not None:
         return int(limit * HEAP_OF_LIMIT)
-    return max(SMALLEST_HEAP, min(LARGEST_HEAP, int(machine.memory() * HEAP_OF_MACHINE)))
+    return max(SMALLEST_HEAP, min(LARGEST_HEAP, int(container.memory() * HEAP_OF_MACHINE)))
 
 
 def java_options(folder: Path, conf: Mapping[str, str]) -> str:

@@ -1,6 +1,6 @@
 """What this machine, or this container, gives: how many cores, how much memory.
 
-Knows cgroups (both versions) and /proc. Does not know what it is used for. Called when Spark's settings are made.
+Knows cgroups (both versions) and /proc. Does not know what it is used for.
 """
 
 import os
