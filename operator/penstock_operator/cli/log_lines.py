@@ -15,8 +15,8 @@ import click
 from penstock_operator.cli.widths import printable
 from penstock_operator.local.log_files import Source
 
-TOLD = ("time", "level", "logger", "message", "error", "group", "worker")
-"""What has its own place; all else are facts."""
+TOLD = ("time", "level", "logger", "message", "error", "group", "worker", "account")
+"""What has its own place, or is for programs; all else are facts."""
 COLOURS: Mapping[str, str] = {"warning": "yellow", "error": "red", "critical": "red"}
 INDENT = "    "
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)

@@ -304,6 +304,9 @@ class Group:
             if worker.failure and not self.failure and not self.is_ending and running.print == self._print():
                 self.failure, self._failed_print = worker.failure, running.print
                 self.tell(Level.ERROR, worker.failure)
+            if worker.account is not None:
+                self.tally.hear(name, worker.account)
+                worker.account = None
             if worker.has_ended:
                 del self._running[name]
 

@@ -53,6 +53,8 @@ class Worker:
     """Why it cannot work until somebody changes something."""
     status: Mapping[str, Any] | None = None
     """What the engine said last."""
+    account: Mapping[str, Any] | None = None
+    """What its last engine had done when it ended, which may be more than it could be asked for."""
     engine: Kept = field(init=False)
     driver: Kept = field(init=False)
     _has_answered: bool = False
@@ -130,6 +132,8 @@ class Worker:
 
     async def _pull(self) -> None:
         code = await self.engine.run(lambda: self.begins(self.name))
+        if code in (DONE, CODE_STOPPED) and self.engine.child.process is not None:  # else it left none, or an older did
+            self.account = last_told(self.folder / ENGINE_LOG, lambda told: "account" in told).get("account")
         if code in (UNFIT, CODE_STOPPED) and not self.is_ending:
             self.failure = last_error(self.folder / ENGINE_LOG) or f"The engine ended with exit code {code}."
 
@@ -158,11 +162,16 @@ def removal_order(workers: Sequence[Worker]) -> list[Worker]:
 
 def last_error(log: Path) -> str:
     """Return what a worker's log says last of what went wrong; nothing if it says nothing of it."""
+    return str(last_told(log, lambda told: told.get("level") == "error").get("message", ""))
+
+
+def last_told(log: Path, is_meant: Callable[[Mapping[str, Any]], bool]) -> Mapping[str, Any]:
+    """Return the last line of a log, as JSON, that is meant; an empty one if there is none near its end."""
     with suppress(FileNotFoundError), log.open("rb") as lines:
         lines.seek(max(0, log.stat().st_size - TAIL_BYTES))
         for line in reversed(lines.read().splitlines()):
             with suppress(ValueError):
                 told = json.loads(line)
-                if isinstance(told, dict) and told.get("level") == "error":
-                    return str(told.get("message", ""))
-    return ""
+                if isinstance(told, dict) and is_meant(told):
+                    return told
+    return {}

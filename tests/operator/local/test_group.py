@@ -13,6 +13,7 @@ from penstock_operator.local.code_places import CannotRunError, Code
 from penstock_operator.local.contact import Contact
 from penstock_operator.local.group import Group, Orders, Wanted
 from penstock_operator.local.state import GroupFolder, GroupRecord
+from penstock_operator.local.worker import Stage
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.group_places import GroupPlace
 from penstock_operator.resources import ConsumerSpec, QueueGroupSpec
@@ -118,3 +119,16 @@ def test_obstacle_of_what_was_declared_before_an_edit_is_not_reported(tmp_path: 
     assert not editor.look()
     assert editor.look() == ["readings:process"]
     assert not editor.said
+
+
+def test_what_a_worker_had_done_when_it_ended_is_counted_once(tmp_path: Path) -> None:
+    editor = Editor(tmp_path)
+    editor.declare("readings:process")
+    editor.look()
+    (worker,) = editor.group.workers
+    editor.group.tally.hear(worker.name, {"verdicts": {"ok": 14}, "answered": {"acked": 140}})
+    worker.account, worker.stage = {"verdicts": {"ok": 15, "code": 1}, "answered": {"acked": 150}}, Stage.ENDED
+    for _ in range(2):
+        editor.look()
+        shown = editor.group.shown()
+        assert (shown.verdicts, shown.settled) == ({"ok": 15, "code": 1}, 150)

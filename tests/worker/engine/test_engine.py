@@ -113,6 +113,18 @@ async def test_driver_that_cannot_import_its_code_ends_the_engine_before_it_pull
     await work.until(pending=10)
 
 
+async def test_last_log_line_counts_the_run_that_ended_the_engine(
+    work: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    await work.publish_many(10)
+    work.script.process = lambda _handed, _rows: Outcome(Verdict.CODE, 0.01, fault=FAULT)
+    with work.driver():
+        assert (await work.drained()).code == 3
+    (account,) = filter(None, (getattr(record, "facts", {}).get("account") for record in caplog.records))
+    assert account["verdicts"] == {"code": 1}
+
+
 async def test_nothing_is_settled_before_the_messages_that_the_code_publishes_are_stored(work: Scene) -> None:
     facts = [
         {"subject": f"{work.stream}-out.{number}", "data": b"%d" % number, "headers": None, "message_id": f"m{number}"}

@@ -76,7 +76,11 @@ async def _work(place: _Place) -> Stop:
                 shell.begin()
                 if place.settings.drain:
                     shell.tell(events.Drain())
-                return await shell.ended()
+                stop = await shell.ended()
+                standing = shell.errands.standing
+                done = {"account": standing.done()}
+                logger.info("Batches run: %d.", standing.verdicts.total(), extra={"facts": done})
+                return stop
         finally:
             shell.end()
 

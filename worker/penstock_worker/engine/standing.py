@@ -192,12 +192,14 @@ class Standing:
             "inFlight": self.settings.batch.in_flight,
             "maxMessages": self.settings.batch.max_messages,
             "heldMessages": self.held(),
-            "verdicts": dict(self.verdicts),
-            "answered": dict(self.answered),
             "runSeconds": round(self.run_seconds, 3),
             "runMessages": self.run_messages,
-            "work": self.work.told(),
+            **self.done(),
         }
+
+    def done(self) -> dict[str, Any]:
+        """Return what the engine has done since it started; its last log line has it, as nobody can ask then."""
+        return {"verdicts": dict(self.verdicts), "answered": dict(self.answered), "work": self.work.told()}
 
 
 _NOT_READY = {
