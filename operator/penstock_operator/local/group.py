@@ -150,7 +150,7 @@ class Group:
         """Take in what it is to be now."""
         self.wanted, self.obstacle = wanted, obstacle
         self.clean_looks, self.was_ready = 0, False
-        if wanted is not None and self.failure and self._print() != self._failed_print:
+        if self.failure and self._print() != self._failed_print:  # another declaration, or none that can be run
             self._try_again()
 
     async def run(self) -> None:

@@ -132,3 +132,19 @@ def test_what_a_worker_had_done_when_it_ended_is_counted_once(tmp_path: Path) ->
         editor.look()
         shown = editor.group.shown()
         assert (shown.verdicts, shown.settled) == ({"ok": 15, "code": 1}, 150)
+
+
+def test_new_obstacle_takes_the_place_of_an_old_failure_and_a_mended_group_starts_again(tmp_path: Path) -> None:
+    editor = Editor(tmp_path)
+    editor.declare("readings:process")
+    editor.look()
+    (worker,) = editor.group.workers
+    worker.failure, worker.stage = "Spark has no setting spark.sql.shuffle.partition.", Stage.ENDED
+    assert not editor.look()
+    assert editor.group.shown().message == "Spark has no setting spark.sql.shuffle.partition."
+    editor.group.declare(None, "Consumer default/etl is a push consumer.")
+    assert not editor.look()
+    assert editor.group.shown().message == "Consumer default/etl is a push consumer."
+    editor.declare("readings:process")
+    assert editor.look() == ["readings:process"]
+    assert not editor.group.shown().message

@@ -11,7 +11,7 @@ from penstock_operator.plan.scaling.observation import Observation
 
 BECAUSE = {
     Why.WORK: "",
-    Why.IDLE: "there has been nothing to do for {idle:g} s",
+    Why.IDLE: "there {nothing}",
     Why.NOT_IDLE_YET: "the last worker stays until there has been nothing to do for {idle:g} s",
     Why.MINIMUM: "minReplicas is {minimum}",
     Why.MAXIMUM: "maxReplicas is {maximum}",
@@ -27,6 +27,7 @@ def sentence(why: Why, seen: Observation, limits: Limits, workers: int) -> str:
     """Say it: "pending 48,210, 5 batches waiting, 2 held → 4 workers"."""
     because = BECAUSE[why].format(
         idle=limits.idle,
+        nothing=f"has been nothing to do for {limits.idle:g} s" if seen.workers else "is nothing to do",
         minimum=limits.min_workers,
         maximum=limits.max_workers,
         max_ack_pending=limits.max_ack_pending,

@@ -101,6 +101,8 @@ def test_last_worker_goes_after_the_idle_time_which_a_message_restarts() -> None
     assert (early.workers, early.why) == (1, Why.NOT_IDLE_YET)
     late = decide(seen(now=300, workers=1), early.memory)
     assert (late.workers, late.why) == (0, Why.IDLE)
+    assert late.words == "pending 0, held 0: 1 → 0, as there has been nothing to do for 300 s"
+    assert decide(seen(now=1)).words == "pending 0, held 0: 0 as before, as there is nothing to do"
     memory = decide(seen(now=200, workers=1, held=1), decide(seen(now=0, workers=1)).memory).memory
     memory = decide(seen(now=215, workers=1), memory).memory
     assert decide(seen(now=300, workers=1), memory).workers == 1
