@@ -1,7 +1,7 @@
-"""The status of QueueGroups on this machine: what the operator of a cluster would say of their workers, asked now.
+"""The status of QueueGroups that no `penstock up` here runs: what their workers say of themselves, asked now.
 
 Knows which fact of a worker's own account, and of its consumer's, is which field. How many workers there are to be is
-decided by `penstock up` as it goes, and is not known here.
+decided by whoever runs them, and is not known here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from penstock_operator.cli.groups import Group, with_groups
 from penstock_operator.cli.sources import Sources
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.open_batches import held_messages
+from penstock_operator.plan.reasons import Reason
 from penstock_operator.services.nats import workers
 
 Object = Mapping[str, Any]
@@ -23,7 +24,16 @@ def with_workers(found: Sequence[Object], sources: Sources) -> list[Object]:
     if not wanted:
         return list(found)
     facts = with_groups(sources, None, _facts, only=wanted)
-    return [{**each, "status": {**each.get("status", {}), **facts.get(_identity(each), {})}} for each in found]
+    return [{**each, "status": {**each.get("status", {}), **_status(facts.get(_identity(each), {}))}} for each in found]
+
+
+def _status(facts: Mapping[str, int]) -> Mapping[str, Any]:
+    """Add that the group works, if one of its workers says so: of one that does not answer nothing is known."""
+    if not facts.get("readyReplicas"):
+        return facts
+    message = f"{facts['readyReplicas']} of {facts['replicas']} workers are ready."
+    ready = {"type": "Ready", "status": "True", "reason": Reason.WORKING.value, "message": message}
+    return {**facts, "conditions": [ready]}
 
 
 def _identity(found: Object) -> Identity:
@@ -31,8 +41,8 @@ def _identity(found: Object) -> Identity:
 
 
 def _fits(found: Object) -> bool:
-    """Tell whether there is a way to its messages, as far as is declared."""
-    return any(each["status"] == "True" for each in found.get("status", {}).get("conditions", ()))
+    """Tell whether there is a way to its messages, as far as is declared, and `penstock up` does not tell of it."""
+    return any(each["reason"] == Reason.FITS for each in found.get("status", {}).get("conditions", ()))
 
 
 async def _facts(groups: Sequence[Group]) -> dict[Identity, dict[str, int]]:

@@ -5,7 +5,7 @@ asked (cluster.py).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -25,8 +25,8 @@ from penstock_operator.local.outcome import Outcome
 from penstock_operator.local.run import RUN, RUN_HERE
 from penstock_operator.local.state import DEFAULT_FOLDER, HomeRecord, StateError, StateFolder
 from penstock_operator.plan.decision import Note
-from penstock_operator.plan.declared import Declared
-from penstock_operator.resources import Kind
+from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.resources import QUEUE_GROUP, Kind
 from penstock_operator.services.nats.examination import Finding
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ class Sources:
         """Return the objects of these kinds with their status."""
         if self.is_local:
             home = self.local_home()
-            found = objects(home.contents, run_over(home, home.declared, progress=LOOKED_AT))
+            outcomes = run_over(home, home.declared, progress=LOOKED_AT)
+            found = objects(home.contents, outcomes, self._statuses_by_up(home.declared))
             return [each for each in found if each["kind"] in {kind.name for kind in kinds}]
         from penstock_operator.cli import cluster  # noqa: PLC0415 - a second of imports
 
@@ -145,6 +146,10 @@ class Sources:
         return cluster.in_cluster(
             lambda client: cluster.objects_in(client, [kind.name for kind in kinds], namespace), self.context
         )
+
+    def _statuses_by_up(self, declared: Iterable[Identity]) -> Mapping[Identity, Mapping[str, Any]]:
+        groups = [each for each in declared if self.up and each.kind == QUEUE_GROUP.name]
+        return {each: self.state.group(each.namespace, each.name).status for each in groups}
 
     def examine_cluster(self, told: Found, work: Callable[[LocalHome], Awaitable[None]]) -> None:
         """Look at a cluster, then do something with what a namespace of it declares, or all of them, then at groups."""

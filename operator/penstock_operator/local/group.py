@@ -21,7 +21,8 @@ from penstock_operator.local.code_places import CannotRunError, Code
 from penstock_operator.local.contact import Contact
 from penstock_operator.local.hindrance import Standstill
 from penstock_operator.local.snapshot import GroupShown, Level, Phase, WorkersShown
-from penstock_operator.local.state import GroupFolder, GroupRecord
+from penstock_operator.local.standing import group_status
+from penstock_operator.local.state import GroupFolder, GroupRecord, StateError
 from penstock_operator.local.worker import Worker, removal_order
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.group_limits import group_limits
@@ -140,6 +141,8 @@ class Group:
     _streams: GroupStreams = field(default_factory=GroupStreams)
     _streams_looked_at: float = -math.inf
     _streams_trouble: str = ""
+    _written: Mapping[str, Any] | None = None
+    _cannot_write: bool = False
 
     @property
     def code_was_edited(self) -> bool:
@@ -157,6 +160,7 @@ class Group:
         """Look after it until it is told to end and all its workers have ended."""
         try:
             while not (self.is_ending and not self._running):
+                self.write_status()
                 await self.look(asyncio.get_running_loop().time())
                 await asyncio.sleep(TICK_SECONDS)
         finally:
@@ -447,12 +451,30 @@ class Group:
             verdicts=dict(self.tally.verdicts),
             messages_per_second=self.tally.per_second,
             settled=self.tally.settled,
+            held=self._held(),
             workers=WorkersShown(
-                ready=sum(worker.is_ready for worker in workers), running=len(workers), desired=self.desired
+                ready=sum(worker.is_ready for worker in workers),
+                running=len(workers),
+                desired=self.desired,
+                busy=sum(bool((worker.status or {}).get("heldMessages")) for worker in workers),
             ),
             dead_letters=self.dead_letters,
             scaling=self.scaling,
         )
+
+    def write_status(self) -> None:
+        """Have other commands know how it stands, if that has changed."""
+        status = group_status(self.shown(), is_invalid=bool(self.obstacle))
+        if status == self._written:
+            return
+        try:
+            self.folder.write_status(status)
+        except StateError as problem:  # the disk is full, say: that keeps no batch from being done
+            if not self._cannot_write:
+                self.tell(Level.WARNING, str(problem))
+            self._cannot_write = True
+        else:
+            self._written, self._cannot_write = status, False
 
     def _phase(self) -> tuple[Phase, str]:
         """Return what it does, and why: what hinders it comes first."""

@@ -85,6 +85,8 @@ class WorkersShown:
     running: int = 0
     """With those that are still starting."""
     desired: int = 0
+    busy: int = 0
+    """With messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,8 @@ class GroupShown:
     """How many messages were settled in the last seconds."""
     settled: int = 0
     """How many messages were settled since `up` began."""
+    held: int = 0
+    """Messages that workers hold: collected, with a driver, or being settled."""
     workers: WorkersShown = WorkersShown()
     dead_letters: int | None = None
     """How many lie in the dead letters' stream that are this group's, or all of a stream of its own."""

@@ -1,15 +1,52 @@
-"""How Connections and Streams stand, from the statuses that the reconciler wrote: for whoever looks at a local home.
+"""How Connections, Streams and QueueGroups stand, for whoever looks at a local home: on a screen, or by `penstock get`.
 
 Pure. Knows conditions and live facts. Does not know how they are drawn.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from penstock_operator.local.live_home import LiveHome
-from penstock_operator.local.snapshot import ConnectionShown, Level, StreamShown
+from penstock_operator.local.snapshot import ConnectionShown, GroupShown, Level, Phase, StreamShown
 from penstock_operator.local.state import ConnectionRecord
 from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.reasons import Reason
+from penstock_operator.plan.verdicts import FALSE, TRUE
 from penstock_operator.resources import CONNECTION, StreamSpec
+
+PHASES: Mapping[Phase, tuple[str, Reason]] = {
+    Phase.WORKING: (TRUE, Reason.WORKING),
+    Phase.IDLE: (TRUE, Reason.WORKING),
+    Phase.STARTING: (FALSE, Reason.STARTING),
+    Phase.STOPPING: (FALSE, Reason.SUSPENDED),
+    Phase.PAUSED: (FALSE, Reason.SUSPENDED),
+    Phase.WAITING: (FALSE, Reason.CONSUMER_NOT_READY),
+    Phase.CIRCUIT_OPEN: (FALSE, Reason.CIRCUIT_OPEN),
+    Phase.FAILED: (FALSE, Reason.CODE_FAILED),
+    Phase.FINISHED: (TRUE, Reason.SCALED_TO_ZERO),
+}
+"""What each phase is as the condition Ready, by the reasons that the operator of a cluster gives."""
+
+
+def group_status(shown: GroupShown, *, is_invalid: bool) -> dict[str, Any]:
+    """Return a group's status as the operator of a cluster would write it. One that is invalid cannot be run at all."""
+    status, reason = (FALSE, Reason.INVALID) if is_invalid else PHASES[shown.phase]
+    workers = shown.workers
+    if shown.phase is Phase.IDLE and not workers.running:
+        reason = Reason.SCALED_TO_ZERO
+    said = f"{shown.phase}: {workers.ready} of {workers.desired} workers are ready."
+    ready = {"type": "Ready", "status": status, "reason": reason.value, "message": shown.message or said}
+    facts = {
+        "replicas": workers.running,
+        "readyReplicas": workers.ready,
+        "desiredReplicas": workers.desired,
+        "busyReplicas": workers.busy,
+        "held": shown.held,
+        "batches": shown.in_flight,
+        "pending": shown.pending,
+        "ackPending": shown.ack_pending,
+    }
+    return {"conditions": [ready], **{name: value for name, value in facts.items() if value is not None}}
 
 
 def connections_shown(records: Iterable[ConnectionRecord], home: LiveHome) -> Iterator[ConnectionShown]:

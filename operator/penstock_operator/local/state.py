@@ -5,6 +5,7 @@
     home.json                               what runs: the process, the servers, the groups
     nats/NAMESPACE.NAME/                    the data of the embedded server of a Connection
     groups/NAMESPACE.NAME/suspended         while this file is there, the group is paused, as with spec.suspend
+    groups/NAMESPACE.NAME/status.json       how it stands, as long as `up` runs: the status that `penstock get` shows
     groups/NAMESPACE.NAME/WORKER/           a worker: settings.json, engine.log, driver.log, and Spark's own folder
 
 Knows names and forms. Does not know what is done with them: `up` writes, other commands read.
@@ -12,21 +13,23 @@ Knows names and forms. Does not know what is done with them: `up` writes, other 
 
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 DEFAULT_FOLDER = Path(".penstock")
 LOCK, HURRY, HOME, NATS, GROUPS = "lock", "hurry", "home.json", "nats", "groups"
-SUSPENDED, RESTARTED = "suspended", "restarted"
+SUSPENDED, RESTARTED, STATUS = "suspended", "restarted", "status.json"
 SETTINGS, ENGINE_LOG, DRIVER_LOG, NATS_LOG = "settings.json", "engine.log", "driver.log", "nats-server.log"
 LOOK_SECONDS = 0.05
 GLANCE_SECONDS = 1.0
@@ -136,6 +139,17 @@ class GroupFolder:
         """Have its workers started anew, if they run."""
         self.path.mkdir(parents=True, exist_ok=True)
         write_whole(self.path / RESTARTED, when.encode())
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """How the group stands; empty if nothing is known. Of an `up` that has ended it says nothing any more."""
+        with suppress(FileNotFoundError):
+            found: dict[str, Any] = json.loads((self.path / STATUS).read_bytes())
+            return found
+        return {}
+
+    def write_status(self, status: Mapping[str, Any]) -> None:
+        write_whole(self.path / STATUS, json.dumps(status).encode())
 
     def worker(self, name: str) -> Path:
         return self.path / name

@@ -67,3 +67,16 @@ def test_a_state_of_another_version_is_an_error(state: StateFolder) -> None:
     (state.path / "home.json").write_text("{}")
     outcome = penstock("lag", "--state", state.path)
     assert (outcome.exit_code, "another version of Penstock" in outcome.stderr) == (1, True)
+
+
+def test_get_shows_of_a_group_what_up_knows_of_it(state: StateFolder, declared: Declared) -> None:
+    declared.write("QueueGroup", "orders", consumerRef={"name": "etl"}, handler={"entrypoint": "a:b", "image": "etl"})
+    [*_, unknown] = declared.data("get", "--state", state.path.with_name("another"))["items"]
+    [ready] = unknown["status"]["conditions"]
+    assert (ready["status"], ready["reason"]) == ("Unknown", "Fits")
+    failed = {"type": "Ready", "status": "False", "reason": "CodeFailed", "message": "etl.py has no 'proces'."}
+    state.group("default", "orders").write_status({"conditions": [failed], "replicas": 0, "desiredReplicas": 0})
+    for kind in ((), ("queuegroups",)):
+        told = penstock("get", *kind, "--state", state.path)
+        assert "CodeFailed" in told.stdout
+        assert "QueueGroup default/orders: etl.py has no 'proces'." in told.stderr

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typing_extensions import override
 
 from penstock_operator.local import edits
@@ -148,3 +149,41 @@ def test_new_obstacle_takes_the_place_of_an_old_failure_and_a_mended_group_start
     editor.declare("readings:process")
     assert editor.look() == ["readings:process"]
     assert not editor.group.shown().message
+
+
+def test_status_for_other_commands_says_what_the_screen_shows(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    editor = Editor(tmp_path)
+    group = editor.group
+
+    def condition() -> tuple[str, str, str]:
+        group.write_status()
+        status = GroupFolder(tmp_path).status
+        ((ready),) = status["conditions"]
+        assert (status["replicas"], status["desiredReplicas"]) == (len(group.workers), group.desired)
+        return ready["status"], ready["reason"], ready["message"]
+
+    editor.declare("readings:process")
+    editor.look()
+    (worker,) = group.workers
+    with subtests.test("starting"):
+        assert condition() == ("False", "Starting", "Starting: 0 of 1 workers are ready.")
+    with subtests.test("working"):
+        worker.hear_status({"ready": True, "heldMessages": 5, "batches": [{}]})
+        assert condition() == ("True", "Working", "Working: 1 of 1 workers are ready.")
+        status = GroupFolder(tmp_path).status
+        assert (status["busyReplicas"], status["held"], status["batches"]) == (1, 5, 1)
+    with subtests.test("batches fail"):
+        worker.hear_status({"ready": False, "holds": ["circuit"], "sentence": "Batches failed."})
+        assert condition() == ("False", "CircuitOpen", "Batches failed.")
+    with subtests.test("failed"):
+        worker.failure, worker.stage = "readings.py has no 'proces'.", Stage.ENDED
+        editor.look()
+        assert condition() == ("False", "CodeFailed", "readings.py has no 'proces'.")
+    with subtests.test("cannot be run as declared"):
+        group.declare(None, "There is no Connection default/natz.")
+        assert condition() == ("False", "Invalid", "There is no Connection default/natz.")
+    with subtests.test("paused"):
+        editor.declare("readings:process")
+        group.folder.suspend()
+        editor.look()
+        assert condition()[:2] == ("False", "Suspended")
