@@ -33,9 +33,9 @@ class Limits:
         return self.batch_messages if self.max_ack_pending < 0 else min(self.batch_messages, self.max_ack_pending)
 
     @property
-    def held_each(self) -> int:
-        """How many messages a worker may hold: its batches in flight, one that is settled, one that is collected."""
-        return self.batch * (self.in_flight + 2)
+    def running_each(self) -> int:
+        """How many messages a worker may have at work at once."""
+        return self.batch * self.in_flight
 
     @property
     def fed(self) -> int:

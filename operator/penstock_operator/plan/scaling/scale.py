@@ -95,8 +95,12 @@ def _keeping_up(limits: Limits, now: float, memory: Memory, each: float) -> int:
 
 
 def _holding(limits: Limits, seen: Observation) -> int:
-    """Return how many workers it takes to hold what is being worked on, and those that do not say what they hold."""
-    return math.ceil(seen.held / limits.held_each) + seen.unheard
+    """Return how many of the workers it takes to work on what is held, and those that do not say what they hold.
+
+    A worker that goes finishes its batches, and another that is started in its place starts with nothing. One worker
+    can hold more than it can work on at once, but for what it has collected no other is started.
+    """
+    return min(seen.workers, math.ceil(seen.held / limits.running_each)) + seen.unheard
 
 
 def _bounded(limits: Limits, seen: Observation, memory: Memory, wanted: int, why: Why) -> Wanted:

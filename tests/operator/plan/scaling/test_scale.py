@@ -45,7 +45,7 @@ def test_workers_follow_the_backlog(subtests: pytest.Subtests) -> None:
         ("one message wakes one worker at once", seen(pending=1), 1),
         ("500 messages a second each, 30 s: 15 000 for each", seen(pending=90_000, workers=1), 6),
         ("messages of a worker that is gone count", seen(ack_pending=30_000, workers=1), 2),
-        ("a full worker needs no other", seen(pending=1, held=within.held_each, workers=1), 1),
+        ("a full worker needs no other", seen(pending=1, held=3 * within.running_each, workers=1), 1),
         ("a first batch is assumed to take seconds", seen(pending=90_000, workers=1, work=Work()), 6),
         ("a tenth more work waits a little longer instead", seen(pending=32_000, workers=2), 2),
         ("more than a tenth brings another worker", seen(pending=34_000, workers=2), 3),
@@ -55,6 +55,18 @@ def test_workers_follow_the_backlog(subtests: pytest.Subtests) -> None:
     assert decide(seen(pending=90_000, workers=1)).words == "pending 90,000 (90 batches), held 0: 1 → 6"
     assert (decide(seen()).workers, decide(seen()).why) == (0, Why.IDLE)
     assert decide(seen(pending=1000, workers=1), within=limits(target_drain=1)).workers == 1, "one batch for one"
+
+
+def test_workers_with_full_batches_stay_and_of_those_with_a_few_messages_one(subtests: pytest.Subtests) -> None:
+    within = limits(down_window=0, in_flight=2)
+    for why, held, workers in (
+        ("two batches each", 4 * within.running_each, 4),
+        ("more than they can work on at once", 8 * within.running_each, 4),
+        ("two of them are done", 2 * within.running_each, 2),
+        ("a few messages each", 4, 1),
+    ):
+        with subtests.test(why):
+            assert decide(seen(held=held, workers=4), within=within).workers == workers
 
 
 def test_small_batches_do_not_count_as_slow_ones() -> None:
