@@ -7,11 +7,13 @@ letters; says in a sentence what does not fit. Does not know whether any of it i
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock_jetstream.config import losses
 from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Waiting
 from penstock_operator.resources import ConsumerSpec, QueueGroupSpec, StreamSpec
 from penstock_operator.resources.consumer import AckPolicy, PriorityPolicy
+from penstock_operator.resources.translation import stream_config
 
 ALL_BELOW = ".>"
 WILDCARDS = ("*", ">")
@@ -114,10 +116,8 @@ def _with_dead_letters(
         return Waiting(stream.reason, f"spec.deadLetter.streamRef: {stream.message}", lost=stream.lost)
     connection = Identity("Connection", stream.connection_ref.namespace or group.namespace, stream.connection_ref.name)
     name = stream.name or identity.name
-    if connection != source.connection:
-        return _no_grave(f"{identity} is over {connection}, and the messages come over {source.connection}.")
-    if name == source.stream:
-        return _no_grave(f"{identity} is the stream that the messages come from: they would come again and again.")
+    if fault := _unfit_for_letters(stream, name, connection, source):
+        return _no_grave(f"{identity} {fault}")
     prefix = _prefix(stream)
     if prefix is None:
         return _no_grave(
@@ -125,6 +125,16 @@ def _with_dead_letters(
             "give it one, such as dead.>."
         )
     return GroupPlace(*facts, name, f"{prefix}.{tokens}", identity)
+
+
+def _unfit_for_letters(stream: StreamSpec, name: str, connection: Identity, source: _Source) -> str:
+    """Tell what keeps a stream from taking this group's dead letters, or has it lose them."""
+    if connection != source.connection:
+        return f"is over {connection}, and the messages come over {source.connection}."
+    if name == source.stream:
+        return "is the stream that the messages come from: they would come again and again."
+    lost = next((loss for loss in losses(stream_config(stream, name), per_subject=True) if loss.at_once), None)
+    return f"would lose dead letters: {lost.sentence}" if lost else ""
 
 
 def _prefix(stream: StreamSpec) -> str | None:

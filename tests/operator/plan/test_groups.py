@@ -80,6 +80,9 @@ UNUSABLE: list[tuple[dict[str, Any], str]] = [
     ({**DEAD, "subjects": ["dead.*"]}, "has no subject that ends in .>"),
     ({**DEAD, "connectionRef": {"name": "other"}}, "over Connection shop/other"),
     ({**DEAD, "name": "ORDERS"}, "they would come again and again"),
+    ({**DEAD, "retention": "Interest"}, "would lose dead letters: retention is interest"),
+    ({**DEAD, "noAck": True}, "would lose dead letters: no_ack is set"),
+    ({**DEAD, "maxMessagesPerSubject": 1}, "would lose dead letters: max_msgs_per_subject is 1"),
 ]
 
 
