@@ -20,7 +20,7 @@ from penstock_operator.cli.sources import Sources, source_options
 from penstock_operator.cli.tables import Column
 from penstock_operator.cli.widths import cut, printable
 from penstock_operator.plan.dead_letters import FIELDS, Condition, ConditionError, DeadLetter, condition
-from penstock_operator.services.nats.dead_letters import CannotReplayError, DeadLetters, Found, Outcome, cannot_replay
+from penstock_operator.services.nats.dead_letters import CannotReplayError, DeadLetters, Found, Outcome
 
 COLUMNS = (
     Column("GROUP"),
@@ -298,7 +298,7 @@ def replay(
         letters = DeadLetters((of := the_one(groups)).jetstream, of.place)
         if dry_run:
             async for found in selection.letters(letters):
-                fault = cannot_replay(found.letter)
+                fault = letters.cannot_replay(found)
                 click.echo(f"{found.letter.sequence}: {printable(fault or f'to {found.letter.subject}')}")
             return None
         progress = Progress("Replayed", await letters.count() if not sequences else len(sequences))

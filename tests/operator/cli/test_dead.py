@@ -33,7 +33,7 @@ async def test_without_dead_letters_the_list_is_empty(orders: RunningGroup) -> N
     assert (replayed.exit_code, replayed.stdout) == (0, "0 replayed.\n")
     with orders.work.driver():
         await orders.work.drained()
-    assert await orders.dead_letter_count() == 0, "the worker has created the stream"
+    assert await orders.dead_letter_count() == 0
     assert await orders.listed() == []
 
 
@@ -145,6 +145,31 @@ async def test_dead_letters_that_cannot_be_sent_or_removed_stay(orders: RunningG
     outcome = await orders.dead("replay", "--all")
     assert (outcome.exit_code, "lets nobody remove messages" in outcome.stderr) == (1, True)
     assert (await streams.info(orders.work.stream)).state.messages == 1
+
+
+async def test_dead_letters_that_no_worker_wrote_are_published_nowhere_else(
+    orders: RunningGroup, subtests: pytest.Subtests
+) -> None:
+    """Every engine's user may publish dead letters of its group, and a person with more rights replays them."""
+    stream, js = orders.work.stream, orders.work.js
+    drain = f"penstock.worker.default=2F{orders.group}.drain"
+    heard: list[bytes] = []
+    js.connection.subscribe("elsewhere", lambda _subject, _reply, _header, payload: heard.append(payload))
+    forged = {
+        "reserved": (f"$JS.API.STREAM.DELETE.{stream}", f"$JS.API.STREAM.DELETE.{stream}", stream),
+        "reserved for workers": (drain, drain, stream),
+        "published as the letter": (f"{stream}.a", "$JS.API.INFO", stream),
+        "in stream OTHERS": (f"{stream}.a", f"{stream}.a", "OTHERS"),
+        "No stream takes its subject elsewhere": ("elsewhere", "elsewhere", stream),
+    }
+    for name, (letter, subject, source) in forged.items():
+        headers = {"Penstock-Subject": subject, "Penstock-Stream": source, "Penstock-Reason": "forged"}
+        await js.publish(f"{orders.work.settings.engine.dead_letter_subject}.{letter}", b"forged", headers=headers)
+        with subtests.test(name):
+            outcome = await orders.dead("replay", "--all")
+            assert (outcome.exit_code, name.removesuffix(" for workers") in outcome.stderr) == (1, True), outcome.stderr
+        await orders.dead("discard", "--all", "--yes")
+    assert ((await js.streams.info(stream)).state.messages, heard) == (0, [])
 
 
 async def test_dead_letters_of_other_groups_in_the_same_stream_stay(orders: RunningGroup) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from penstock_worker.api.session import functions
 from penstock_worker.exchange.columns import OUTGOING
+from penstock_worker.policy.subjects import reserved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,6 +61,8 @@ def _check(row: dict[str, Any]) -> None:
             raise ValueError(f"A row to send has no {column}{place}: filter it, or give a column that is never null.")
     if not row["subject"] or any(letter in row["subject"] for letter in " \t\r\n*>"):
         raise ValueError(f"{row['subject']!r} is no subject to send to: it is empty, or has a space or a wildcard.")
+    if fault := reserved(row["subject"]):
+        raise ValueError(fault)
 
 
 def with_ids(rows: Iterable[dict[str, Any]], consumer: str, batch_id: str, call: int) -> pa.Table:

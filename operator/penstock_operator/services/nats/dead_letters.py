@@ -8,11 +8,17 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from penstock_jetstream import JetStream, PubAck, Publisher, StoredMessage
+from penstock_jetstream.config.subjects import overlap
 from penstock_jetstream.errors import JetStreamError, MissingError, NoRespondersError
 from penstock_operator.plan.dead_letters import DeadLetter, dead_letter, replay_id
 from penstock_operator.plan.group_places import GroupPlace
+from penstock_operator.services.nats.workers import PREFIX as WORKERS
+
+if TYPE_CHECKING:
+    from penstock_jetstream.core.publishing import PublishOptions
 
 AT_ONCE = 256
 """So many letters are sent, and then removed, at once: after a crash no more than these are to be sent again."""
@@ -21,6 +27,8 @@ FIRST_WINDOW = 256
 WINDOW_GROWTH = 4
 """The newest letters are looked for in so many sequences first, and then in more and more before them."""
 PUBLISH_SECONDS = 30.0
+RESERVED = ("$", "_INBOX", f"{WORKERS}.")
+"""No messages of a stream that anybody processes, but requests to servers and workers."""
 
 Chosen = Callable[[DeadLetter], bool]
 
@@ -31,6 +39,8 @@ class Found:
 
     letter: DeadLetter
     data: bytes
+    subject: str
+    """What follows the group's prefix in the letter's own subject: the server has checked who may publish there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,9 @@ class DeadLetters:
     def __init__(self, jetstream: JetStream, place: GroupPlace) -> None:
         self._jetstream = jetstream
         self.stream = place.dead_letter_stream
-        self._subjects = f"{place.dead_letter_subject}.>"
+        self._source = place.stream
+        self._prefix = f"{place.dead_letter_subject}."
+        self._subjects = f"{self._prefix}>"
 
     async def count(self) -> int:
         """Return how many there are."""
@@ -96,7 +108,7 @@ class DeadLetters:
             return
         read = self._directly if info.config.get("allow_direct") else self._one_by_one
         async for message in read(start, end):
-            found = Found(dead_letter(message.sequence, message.time, message.headers), message.data)
+            found = self._found(message)
             if chosen(found.letter):
                 yield found
 
@@ -110,7 +122,11 @@ class DeadLetters:
             return None
         if message.sequence != sequence:
             return None
-        return Found(dead_letter(sequence, message.time, message.headers), message.data)
+        return self._found(message)
+
+    def _found(self, message: StoredMessage) -> Found:
+        letter = dead_letter(message.sequence, message.time, message.headers)
+        return Found(letter, message.data, message.subject.removeprefix(self._prefix))
 
     def _directly(self, start: int, end: int) -> AsyncIterator[StoredMessage]:
         return self._jetstream.direct.read(
@@ -137,21 +153,24 @@ class DeadLetters:
         `told` is called with how many there were so far.
         """
         await self._check_removal()
+        takes = await self._taking()
         outcome = Outcome()
         async with self._jetstream.publisher(max_in_flight=AT_ONCE, timeout_seconds=PUBLISH_SECONDS) as publisher:
             async for some in _in_bunches(letters, AT_ONCE):
-                taken = await self._publish(publisher, some, outcome)
+                taken = await self._publish(publisher, some, outcome, takes)
                 await self.remove(taken, erase=False)
                 outcome.replayed += len(taken)
                 told(outcome.replayed + len(outcome.failed))
         return outcome
 
-    async def _publish(self, publisher: Publisher, letters: Sequence[Found], outcome: Outcome) -> list[int]:
+    async def _publish(
+        self, publisher: Publisher, letters: Sequence[Found], outcome: Outcome, takes: "_Taking | None"
+    ) -> list[int]:
         """Publish messages, and return the sequences of the letters of those that were taken."""
         sent: list[tuple[Found, asyncio.Future[PubAck]]] = []
         for found in letters:
             try:
-                sent.append((found, await self._submit(publisher, found)))
+                sent.append((found, await self._submit(publisher, found, takes)))
             except (JetStreamError, CannotReplayError) as problem:
                 outcome.failed.append(Failed(found.letter.sequence, str(problem)))
         taken = []
@@ -166,12 +185,27 @@ class DeadLetters:
             outcome.streams[ack.stream] = outcome.streams.get(ack.stream, 0) + 1
         return taken
 
-    async def _submit(self, publisher: Publisher, found: Found) -> "asyncio.Future[PubAck]":
+    async def _submit(self, publisher: Publisher, found: Found, takes: "_Taking | None") -> "asyncio.Future[PubAck]":
         letter = found.letter
-        if fault := cannot_replay(letter):
+        if fault := self.cannot_replay(found):
             raise CannotReplayError(fault)
-        message_id = replay_id(self.stream, letter)
-        return await publisher.submit(letter.subject, found.data, headers=letter.headers, message_id=message_id)
+        options: PublishOptions = {"headers": letter.headers, "message_id": replay_id(self.stream, letter)}
+        if takes is not None:
+            if not any(overlap(subject, letter.subject) for subject in takes.subjects):
+                raise CannotReplayError(_not_taken(letter))
+            options["expected_stream"] = takes.stream
+        return await publisher.submit(letter.subject, found.data, **options)
+
+    async def _taking(self) -> "_Taking | None":
+        """Return what the group's stream takes; None if it has messages from other streams, which take them."""
+        config = (await self._jetstream.streams.info(self._source)).config
+        if config.get("mirror") or config.get("sources"):
+            return None
+        return _Taking(self._source, tuple(config.get("subjects", ())))
+
+    def cannot_replay(self, found: Found) -> str | None:
+        """Tell why a message cannot be sent as it was, as far as its letter tells."""
+        return _fault(found.letter, found.subject, self._source)
 
     async def _check_removal(self) -> None:
         """Refuse to send what would stay a dead letter as well."""
@@ -197,23 +231,44 @@ class DeadLetters:
         await asyncio.gather(*map(remove, sequences))
 
 
+@dataclass(frozen=True, slots=True)
+class _Taking:
+    """A stream that replayed messages go to, and no other."""
+
+    stream: str
+    subjects: Sequence[str]
+
+
 class CannotReplayError(Exception):
     """Messages cannot be sent as they were, or not without being there twice then. The text says why."""
 
 
-def cannot_replay(letter: DeadLetter) -> str | None:
-    """Tell why a message cannot be sent as it was."""
+def _fault(letter: DeadLetter, subject: str, stream: str) -> str | None:
+    """Tell why a message cannot be sent as it was: it was on this subject of this stream, if a worker wrote the letter.
+
+    Whoever may publish dead letters of a group must not have a person publish anywhere else.
+    """
     if not letter.subject:
         return "It does not say on which subject it was: no worker of Penstock wrote it."
+    if letter.subject != subject:
+        return (
+            f"It says that its message was on {letter.subject}, and it was published as the letter of one on {subject}."
+        )
+    if letter.stream != stream:
+        return f"It says that its message was in stream {letter.stream}, and the group's messages are in {stream}."
+    if subject.startswith(RESERVED):
+        return f"Its subject {subject} is reserved for NATS itself."
     if letter.has_raw_headers:
         return "The headers of its message were not made as headers are, and cannot be sent again as they were."
     return None
 
 
 def _why(letter: DeadLetter, problem: JetStreamError) -> str:
-    if isinstance(problem, NoRespondersError):
-        return f"No stream takes its subject {letter.subject} any more: declare one that does, and replay it then."
-    return str(problem)
+    return _not_taken(letter) if isinstance(problem, NoRespondersError) else str(problem)
+
+
+def _not_taken(letter: DeadLetter) -> str:
+    return f"No stream takes its subject {letter.subject} any more: declare one that does, and replay it then."
 
 
 async def _in_bunches(letters: AsyncIterator[Found], most: int) -> AsyncIterator[list[Found]]:
