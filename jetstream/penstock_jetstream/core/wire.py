@@ -85,7 +85,8 @@ _Taken = tuple[list[Event], int, int]
 class Parser:
     """Feed it what was read; it returns what has come whole. After a ProtocolError it is of no more use."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._max_frame_bytes = max_frame_bytes
         self.block_sids: set[bytes] = set()
         """Subscriptions whose messages come as blocks. What has no reply (a status) comes as a message even so."""
         self._pieces: list[bytes] = []
@@ -121,7 +122,7 @@ class Parser:
         ops = fields[::_FIELDS]
         if not (count and len(fields) == _FIELDS * count and ops.count(b"MSG") == count and _fit(sizes, payloads)):
             return None
-        needed = _needed(*torn)
+        needed = self._needed(*torn)
         if needed is None:
             return None
         rest = len(data) - sum(map(len, torn)) - 2 * (len(torn) - 1)
@@ -141,7 +142,7 @@ class Parser:
                 events.append(_control(line))
                 block, position = None, eol + 2
                 continue
-            sid, subject, reply, header_bytes, size_bytes = _announced(line)
+            sid, subject, reply, header_bytes, size_bytes = self._announced(line)
             body = eol + 2
             after = body + size_bytes
             if after + 2 > end:
@@ -166,36 +167,36 @@ class Parser:
             raise _malformed(data[position:end])
         return events, position, 0
 
+    def _needed(self, line: bytes, body: bytes | None = None) -> int | None:
+        """Return how long a torn frame must become: 0 where its line is torn, too; None where nothing is torn at all.
+
+        What is whole must be judged now, as nothing more may come for a long time: a PONG, or a line that is malformed.
+        """
+        if body is None:
+            return 0
+        if not line.startswith((b"MSG ", b"HMSG ")):
+            return None
+        *_, size_bytes = self._announced(line)
+        return len(line) + size_bytes + 4 if len(body) < size_bytes + 2 else None
+
+    def _announced(self, line: bytes) -> tuple[bytes, bytes, bytes, int, int]:
+        """Return what the line of a message says: id, subject, reply, and the sizes of its headers and of all of it."""
+        op, *fields = line.split(b" ")
+        if not all(size.isdigit() and len(size) <= _MAX_DIGITS for size in fields[-2 if op == b"HMSG" else -1 :]):
+            raise _malformed(line)
+        size_bytes = int(fields.pop()) if fields else 0
+        header_bytes = int(fields.pop()) if op == b"HMSG" and fields else 0
+        if len(fields) not in (2, 3) or not header_bytes <= size_bytes:
+            raise _malformed(line)
+        if size_bytes > self._max_frame_bytes:
+            raise ProtocolError(f"A message of {size_bytes} bytes is larger than {self._max_frame_bytes}.")
+        subject, sid, *reply = fields
+        return sid, subject, reply[0] if reply else b"", header_bytes, size_bytes
+
 
 def _fit(sizes: list[bytes], payloads: list[bytes]) -> bool:
     are_numbers = b"".join(sizes).isdigit() and 0 < min(map(len, sizes)) <= max(map(len, sizes)) <= _MAX_DIGITS
     return are_numbers and list(map(int, sizes)) == list(map(len, payloads))
-
-
-def _needed(line: bytes, body: bytes | None = None) -> int | None:
-    """Return how long a torn frame must become: 0 where its line is torn, too; None where nothing is torn at all.
-
-    What is whole must be judged now, as nothing more may come for a long time: a PONG, or a line that is malformed.
-    """
-    if body is None:
-        return 0
-    if not line.startswith((b"MSG ", b"HMSG ")):
-        return None
-    *_, size_bytes = _announced(line)
-    return len(line) + size_bytes + 4 if len(body) < size_bytes + 2 else None
-
-
-def _announced(line: bytes) -> tuple[bytes, bytes, bytes, int, int]:
-    """Return what the line of a message says: id, subject, reply, and the sizes of its headers and of all of it."""
-    op, *fields = line.split(b" ")
-    if not all(size.isdigit() and len(size) <= _MAX_DIGITS for size in fields[-2 if op == b"HMSG" else -1 :]):
-        raise _malformed(line)
-    size_bytes = int(fields.pop()) if fields else 0
-    header_bytes = int(fields.pop()) if op == b"HMSG" and fields else 0
-    if len(fields) not in (2, 3) or not header_bytes <= size_bytes <= MAX_FRAME_BYTES:
-        raise _malformed(line)
-    subject, sid, *reply = fields
-    return sid, subject, reply[0] if reply else b"", header_bytes, size_bytes
 
 
 def _control(line: bytes) -> Event:
@@ -213,7 +214,8 @@ def _control(line: bytes) -> Event:
 
 
 def _malformed(line: bytes) -> ProtocolError:
-    return ProtocolError(f"What came is not NATS: {line[:80]!r}.")
+    """Leave out what came: it may be the greeting of another service, and errors are shown to other people."""
+    return ProtocolError(f"What came is not NATS: a line of {len(line)} bytes.")
 
 
 PING = b"PING\r\n"

@@ -46,7 +46,7 @@ class Dialer:
 
     async def dial(self, address: Address) -> Link:
         """Return a link that is established, or raise what went wrong; nothing is left open then."""
-        link = Link(address, self.deliver, self.block_sids)
+        link = Link(address, self.deliver, self.block_sids, self.options.max_message_bytes)
         try:
             await self._reach(link)
             await self._introduce(link)
@@ -176,7 +176,7 @@ def _introduced(address: Address, line: bytes) -> ServerInfo:
             return ServerInfo.from_facts(events[0].facts)
     except ProtocolError as problem:
         raise ProtocolError(f"{address} does not speak NATS. {problem.sentence}") from problem
-    raise ProtocolError(f"{address} does not speak NATS: it begins with {line[:80]!r}.")
+    raise ProtocolError(f"{address} does not speak NATS: it does not begin with INFO.")
 
 
 def _chosen_encryption(address: Address, greeting: bytes, tls: Tls | None) -> Tls | None:

@@ -48,7 +48,7 @@ class Owner(Protocol):
 class Link(asyncio.BufferedProtocol):
     """Made for each attempt to connect; it is of no more use when `over` is done."""
 
-    def __init__(self, address: Address, deliver: Deliver, block_sids: set[bytes]) -> None:
+    def __init__(self, address: Address, deliver: Deliver, block_sids: set[bytes], max_message_bytes: int) -> None:
         self.address = address
         self.info = ServerInfo()
         self.is_writable = True
@@ -67,7 +67,7 @@ class Link(asyncio.BufferedProtocol):
         self._loop = loop
         self._owner: Owner | None = None
         self._deliver = deliver
-        self._parser = wire.Parser()
+        self._parser = wire.Parser(max_message_bytes)
         self._parser.block_sids = block_sids
         self._block_sids = block_sids
         self._buffer = memoryview(bytearray(READ_BYTES))

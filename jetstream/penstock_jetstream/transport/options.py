@@ -4,6 +4,8 @@ import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from penstock_jetstream.core.wire import MAX_FRAME_BYTES
+
 Reach = Callable[[str, int], Awaitable[socket.socket | None]]
 """Is told the host and the port of a server."""
 
@@ -23,6 +25,9 @@ class Options:
     most_backoff_seconds: float = 5
     max_pending_bytes: int = 64 << 20
     """How much may wait to be sent, before publishing fails."""
+    max_message_bytes: int = MAX_FRAME_BYTES
+    """The largest message that is received; a server that sends a larger one is dropped. What is received is held and
+    parsed in memory, and a server may be somebody else's."""
     read_moderation_seconds: float = 0.0005
     """While there are subscriptions for blocks, how long to wait after a small read: fewer reads cost less."""
     reach: Reach | None = None

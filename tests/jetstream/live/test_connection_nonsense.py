@@ -84,6 +84,18 @@ async def test_link_is_dropped_with_the_reason_and_replaced(subtests: pytest.Sub
                     assert len(events.of(Connected)) == 2
 
 
+async def test_link_is_dropped_before_it_receives_a_message_that_is_larger_than_the_limit() -> None:
+    large = b"MSG a 1 70000\r\n"
+    async with playing(Script(nonsense=[large, b"MSG a 1 5\r\nhello\r\n"])) as script:
+        connection = Connection(script.url, options=replace(QUICK, max_message_bytes=65536))
+        heard, events = Heard(), Events(connection)
+        connection.subscribe("a", heard)
+        async with connection:
+            assert await heard.have(1) == [b"hello"]
+            (disconnected,) = events.of(Disconnected)
+            assert "A message of 70000 bytes is larger than 65536" in str(disconnected.reason)
+
+
 async def test_frame_that_never_ends_is_given_up_with_its_link() -> None:
     """A claim that is just possible is waited for, without the memory it claims, until the peer is found dead."""
     torn = b"MSG a 1 %d\r\nhello" % (MAX_FRAME_BYTES - 1)
@@ -99,8 +111,8 @@ async def test_frame_that_never_ends_is_given_up_with_its_link() -> None:
 
 
 REFUSED_GREETINGS = (
-    (b"220 smtp.example ready\r\n", "does not speak NATS"),
-    (b"PING\r\n", "does not speak NATS: it begins with b'PING"),
+    (b"220 smtp.example ready\r\n", "does not speak NATS. What came is not NATS: a line of 22 bytes."),
+    (b"PING\r\n", "does not speak NATS: it does not begin with INFO"),
     (b"INFO nothing\r\n", "INFO is not JSON"),
     (b'INFO {"headers":"yes"}\r\n', "for headers, which is no bool"),
     (b"INFO " + b"[" * 100_000 + b"\r\n", "INFO is not JSON"),

@@ -24,6 +24,10 @@ from penstock_operator.services.nats.notices import SUBJECTS, Notices, denied_su
 
 LOOK_AGAIN_SECONDS = 5.0
 """Where JetStream cannot be asked: someone may have enabled it, or allowed us to ask."""
+MOST_ANSWER_BYTES = 4 << 20
+"""Anybody who may declare a Connection chooses its server: an answer takes some thirty times its size to parse. A page
+of a list has 256 entries of a few KiB.
+"""
 LOOK_PERIOD_SECONDS = 60.0
 """Where it can: limits change, and how much of them is used."""
 _INBOX = "_INBOX.>"
@@ -56,7 +60,7 @@ class Session:
             tls=material.tls,
             name=name,
             wait_for_server=True,
-            options=Options(reach=reach),
+            options=Options(reach=reach, max_message_bytes=MOST_ANSWER_BYTES),
         )
         jetstream = JetStream(self._connection, domain=material.domain or None, api_prefix=material.api_prefix or None)
         self._jetstream = jetstream
