@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,14 +40,7 @@ async def allowed(
     start_nats: StartNats, folder: Path, granted: Collection[Permission], **options: bool
 ) -> AsyncIterator[tuple[Scene, NatsServer]]:
     """Set up an engine with exactly these permissions; the test itself has all."""
-    permissions = {
-        **{
-            each: {"allow": [named(subject) for verb, subject in granted if verb == each]}
-            for each in ("publish", "subscribe")
-        },
-        "allow_responses": ANSWERS in granted,
-    }
-    engine = {"user": "engine", "password": "hush", "permissions": permissions}
+    engine = {"user": "engine", "password": "hush", "permissions": permissions_of(granted)}
     users = {"users": [{"user": "person", "password": "hush"}, engine]}
     server = start_nats(extra={"authorization": users, "no_auth_user": "person"}, **options)
     user, password = folder / "user", folder / "password"
@@ -66,11 +60,21 @@ async def allowed(
         yield work, server
 
 
-def named(subject: str) -> str:
-    """Return a subject of the document with the names of the test's stream and consumer."""
-    subject = re.sub(r"STREAM([.-])CONSUMER", rf"{STREAM}\1{CONSUMER}", subject)
-    subject = subject.replace("NAMESPACE=2FGROUP", "shop=2Fetl").replace("NAMESPACE_GROUP", "shop_etl")
-    return subject.replace("STREAM.INFO.STREAM", f"STREAM.INFO.{STREAM}")
+def named(subject: str, stream: str = STREAM, group: str = GROUP) -> str:
+    """Return a subject of the document with the names of a stream, its consumer and a queue group."""
+    subject = re.sub(r"STREAM([.-])CONSUMER", rf"{stream}\1{CONSUMER}", subject)
+    namespace, name = group.split("/")
+    subject = subject.replace("NAMESPACE=2FGROUP", f"{namespace}=2F{name}").replace(
+        "NAMESPACE_GROUP", f"{namespace}_{name}"
+    )
+    return subject.replace("STREAM.INFO.STREAM", f"STREAM.INFO.{stream}")
+
+
+def permissions_of(granted: Collection[Permission], stream: str = STREAM, group: str = GROUP) -> dict[str, Any]:
+    """Return permissions as a server's configuration has them."""
+    verbs = ("publish", "subscribe")
+    allowed = {each: [named(subject, stream, group) for verb, subject in granted if verb == each] for each in verbs}
+    return {**{verb: {"allow": subjects} for verb, subjects in allowed.items()}, "allow_responses": ANSWERS in granted}
 
 
 def refused(server: NatsServer) -> list[str]:
