@@ -6,8 +6,10 @@ are those of a worker. Does not know what a worker makes of the result: errors o
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -151,7 +153,10 @@ def local_spark(conf: Mapping[str, str] | None = None) -> SparkSession:
     from penstock_worker.spark import find_java  # noqa: PLC0415
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is whatever python3 is on the PATH
-    os.environ.setdefault("JAVA_HOME", str(find_java(Path(tempfile.gettempdir()) / "penstock-java").home))
+    if "JAVA_HOME" not in os.environ:  # a launcher that others could write in our place would run as us
+        folder = tempfile.mkdtemp(prefix="penstock-java-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.environ["JAVA_HOME"] = str(find_java(Path(folder)).home)
     builder = SparkSession.builder.master("local[2]").appName("penstock-testing")
     for name, value in {**CONF, **(conf or {})}.items():
         builder = builder.config(name, value)

@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -56,6 +57,20 @@ def write_whole(file: Path, data: bytes) -> None:
         with suppress(OSError):
             new.unlink(missing_ok=True)
         raise StateError(f"{file} cannot be written: {problem.strerror}.") from problem
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder in which nobody else can put anything, or raise a StateError: what is put there runs as us.
+
+    In a folder that all users share, such as /tmp, another may have made it before.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    if not is_ours or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise StateError(
+            f"{folder} belongs to another user, or others can write in it. Delete it, or use another --state."
+        )
 
 
 class _Record(BaseModel):

@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock_operator.local.children import Child, Guard, Hear, Kept
 from penstock_operator.local.guardian import WORKER
-from penstock_operator.local.state import DRIVER_LOG, ENGINE_LOG, SETTINGS, write_whole
+from penstock_operator.local.state import DRIVER_LOG, ENGINE_LOG, SETTINGS, make_private, write_whole
 
 ENGINE = (sys.executable, "-m", "penstock_worker.engine", "--settings")
 DRIVER = (sys.executable, "-m", "penstock_worker.driver.main", "--settings")
@@ -139,7 +139,9 @@ class Worker:
 
     def _write_settings(self) -> None:
         write_whole(self.folder / SETTINGS, json.dumps(self.settings, indent=2).encode())
-        Path(self.settings["socket"]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sockets = Path(self.settings["socket"]).parent
+        if sockets != self.folder:  # in the folder for temporary files, which all users share
+            make_private(sockets)
 
 
 async def first_of(*waited: asyncio.Task[Any] | Coroutine[Any, Any, Any]) -> None:

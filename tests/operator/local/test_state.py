@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock_operator.local.state import ConnectionRecord, GroupRecord, HomeRecord, StateError, StateFolder
+from penstock_operator.local.state import (
+    ConnectionRecord,
+    GroupRecord,
+    HomeRecord,
+    StateError,
+    StateFolder,
+    make_private,
+)
 
 pytestmark = pytest.mark.interpreter
 
@@ -92,3 +99,15 @@ def test_unusable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StateError, match="cannot be used: File exists"), StateFolder(tmp_path / "file").taken():
         pass
+
+
+def test_folder_in_which_others_can_write_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    make_private(tmp_path / "made" / "here")
+    make_private(tmp_path / "made" / "here")
+    assert (tmp_path / "made" / "here").stat().st_mode & 0o777 == 0o700
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "elsewhere").symlink_to(tmp_path / "made")
+    for name in ("open", "elsewhere"):
+        with subtests.test(name), pytest.raises(StateError, match="others can write in it"):
+            make_private(tmp_path / name)
