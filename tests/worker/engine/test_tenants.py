@@ -6,6 +6,7 @@ And what no permission prevents within one account: only an account of its own d
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +120,11 @@ async def test_each_attempt_of_another_groups_engine_is_refused(
         for name, subject in SUBSCRIPTIONS.items():
             with subtests.test(f"hear {name}", subject=subject):
                 mallory.subscribe(subject, lambda *_: None)
-                await eventually_async(lambda each=subject: is_refused("Subscription", each), "a refusal")
+                await eventually_async(partial(is_refused, "Subscription", subject), "a refusal")
         for name, subject in PUBLICATIONS.items():
             with subtests.test(name, subject=subject):
                 mallory.publish(subject, b"{}", reply=mallory.new_inbox())
-                await eventually_async(lambda each=subject: is_refused("Publish", each), "a refusal")
+                await eventually_async(partial(is_refused, "Publish", subject), "a refusal")
         with subtests.test("have the server acknowledge the other's messages"):
             mallory.publish(NEXT, b'{"batch":1,"no_wait":true}', reply=ACK)
             await eventually_async(lambda: is_refused("Publish with Reply", ACK), "a refusal")
