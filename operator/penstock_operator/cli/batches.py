@@ -72,8 +72,8 @@ async def _looked_at(groups: Sequence[Group]) -> list[Found]:
 async def _look(group: Group) -> Found:
     statuses = await workers.statuses(group.connection, group.name)
     entries = await ledger.entries(group.jetstream, group.place)
-    life = await ledger.life(group.jetstream, group.place)
-    return group, open_batches(entries, life, statuses, seconds(group.spec.batch.deadline)), statuses
+    consumed = await ledger.consumed(group.jetstream, group.place)
+    return group, open_batches(entries, consumed, statuses, seconds(group.spec.batch.deadline)), statuses
 
 
 def _row(of: Group, batch: OpenBatch) -> tuple[str, ...]:

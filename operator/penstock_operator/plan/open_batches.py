@@ -43,20 +43,31 @@ class OpenBatch:
     ranges: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Consumed:
+    """What a consumer says about the ledger's entries."""
+
+    life: str
+    """When its stream and the consumer itself were created."""
+    ack_floor: int
+    """The sequence up to which all messages are acknowledged."""
+
+
 def open_batches(
     entries: Mapping[str, tuple[bytes, datetime]],
-    life: str | None,
+    consumed: Consumed | None,
     statuses: Iterable[Mapping[str, Any]],
     deadline_seconds: float,
 ) -> list[OpenBatch]:
     """Put together what the ledger has, by the ids of batches, and what workers run; those that run longest first.
 
-    An entry with another life than that of stream and consumer is about others that had their names.
+    An entry with another life than that of stream and consumer is about others that had their names. A committed batch
+    behind the ack floor is settled: the ledger keeps it for a while, in case the server forgets acknowledgements.
     """
     found = {
         batch_id: batch
         for batch_id, (value, written) in entries.items()
-        if (batch := _recorded(batch_id, value, written, life)) is not None
+        if (batch := _recorded(batch_id, value, written, consumed)) is not None
     }
     for status in statuses:
         for run in status.get("batches", ()):
@@ -68,10 +79,12 @@ def open_batches(
     return sorted(found.values(), key=lambda each: (-(each.running_seconds or 0), each.id))
 
 
-def _recorded(batch_id: str, value: bytes, written: datetime, life: str | None) -> OpenBatch | None:
+def _recorded(batch_id: str, value: bytes, written: datetime, consumed: Consumed | None) -> OpenBatch | None:
     try:
         fields = json.loads(value)
-        if fields["incarnation"] != life:
+        if consumed is None or fields["incarnation"] != consumed.life:
+            return None
+        if fields["committed"] is True and _last(str(fields["ranges"])) <= consumed.ack_floor:
             return None
         return OpenBatch(
             id=batch_id,
@@ -89,6 +102,11 @@ def _recorded(batch_id: str, value: bytes, written: datetime, life: str | None) 
 def _count(ranges: str) -> int:
     """Count the messages of ranges written as distances: 5+2,2 is 5-7 and 9."""
     return sum(1 + int(part.partition("+")[2] or 0) for part in ranges.split(","))
+
+
+def _last(ranges: str) -> int:
+    """Return the last sequence of ranges written as distances."""
+    return sum(int(distance) for part in ranges.split(",") for distance in part.split("+"))
 
 
 def _running(worker: str, run: Mapping[str, Any], deadline_seconds: float) -> OpenBatch:

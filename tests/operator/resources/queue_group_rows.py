@@ -63,6 +63,8 @@ null for nothing: {suspend: null, spark: null, batch: {maxWait: null}}
 }
 
 BROKEN: dict[str, list[Json]] = yaml.safe_load("""
+Choose at most one of credentialsSecretRef:
+- {auth: {credentialsSecretRef: {name: nats-user, key: user.creds}, tokenSecretRef: {name: nats-user, key: token}}}
 An entrypoint is module:function:
 - {handler: {entrypoint: etl, image: example/etl}}
 - {handler: {entrypoint: "etl.py:process()", image: example/etl}}

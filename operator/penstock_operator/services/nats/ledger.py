@@ -10,6 +10,7 @@ from penstock_jetstream.core.tokens import as_token
 from penstock_jetstream.errors import MissingError
 from penstock_operator.plan.group_places import GroupPlace
 from penstock_operator.plan.group_streams import LEDGER_BUCKET
+from penstock_operator.plan.open_batches import Consumed
 
 
 async def entries(jetstream: JetStream, place: GroupPlace) -> dict[str, tuple[bytes, datetime]]:
@@ -24,11 +25,12 @@ async def entries(jetstream: JetStream, place: GroupPlace) -> dict[str, tuple[by
     return {f"{own}{entry.key.removeprefix(prefix)}": (entry.value, entry.created) for entry in found}
 
 
-async def life(jetstream: JetStream, place: GroupPlace) -> str | None:
-    """Return what entries say that are about this stream and consumer, and not about others that had their names."""
+async def consumed(jetstream: JetStream, place: GroupPlace) -> Consumed | None:
+    """Return what the consumer says about the entries, or None if it doesn't exist."""
     try:
         stream = await jetstream.streams.info(place.stream)
         consumer = await jetstream.consumers.info(place.stream, place.consumer)
     except MissingError:
         return None
-    return " ".join("" if made is None else made.isoformat() for made in (stream.created, consumer.created))
+    life = " ".join("" if made is None else made.isoformat() for made in (stream.created, consumer.created))
+    return Consumed(life, consumer.ack_floor.stream_sequence)
