@@ -21,6 +21,7 @@ from tests.testbed.nats.client import connection as peer_connection
 from tests.testbed.nats.cluster import NatsCluster
 from tests.testbed.nats.fixtures import StartNats, StartNatsLeaf
 from tests.testbed.nats.server import NatsServer
+from tests.testbed.waiting import WITHIN_SECONDS
 
 
 @pytest.fixture
@@ -410,7 +411,7 @@ async def test_another_client_watches_what_we_write_and_we_what_it_writes(server
         theirs = await other.key_value(fresh_name)
         watcher = await theirs.watchall()
         initial = []
-        while (entry := await watcher.updates()) is not None:  # type: ignore[no-untyped-call]
+        while (entry := await watcher.updates(WITHIN_SECONDS)) is not None:  # type: ignore[no-untyped-call]
             initial.append((entry.key, entry.operation))
         assert initial == [("b", None), ("a", None), ("c", "DEL")]
         async with ours.watch(updates_only=True) as watch:
