@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from tests.cluster.stage import RESTRICTED
 from tests.operator.plan.workload.workloads import declared, made, pod_of, understood
 from tests.testbed.kubernetes.access import KubectlError, Namespace
 from tests.testbed.waiting import eventually, eventually_async
+from tests.worker.engine.working import create_prerequisites, settings
 from tools.console import say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]  # the first test of a run starts the node
@@ -78,10 +80,11 @@ class WorkerPods:
     js: JetStream
 
     async def prepare(self) -> None:
-        """Create everything that a worker needs to start."""
+        """Create everything that a worker needs to start, as the operator does."""
         await self.js.streams.create({"name": STREAM, "subjects": ["orders.>"]})
         consumer = {"durable_name": CONSUMER, "ack_policy": "explicit", "max_ack_pending": MOST_HELD}
         await self.js.consumers.create(STREAM, consumer)
+        await create_prerequisites(self.js, settings("", STREAM, Path()).engine)
         self.namespace.client.create(config_map("code", {"etl.py": CODE}), secret("lake", {"password": b"hush"}))
 
     def start(self, name: str, **spec: Any) -> None:  # noqa: ANN401 - fields of a QueueGroup
