@@ -1,5 +1,6 @@
 """Files of a batch appear in one step, once, whatever the attempts that write them do."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -124,3 +125,17 @@ def test_the_name_of_a_batch_is_safe_in_a_path(spark: SparkSession, tmp_path: Pa
     spark.range(3).write.parquet(files.folder(str(tmp_path)))
     files.publish()
     assert {row["batch"] for row in spark.read.parquet(str(tmp_path)).collect()} == {"50%=half é.etl.1-2"}
+
+
+def test_files_are_on_the_disk_before_they_get_their_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "attempt" / "day=1").mkdir(parents=True)
+    (tmp_path / "attempt" / "day=1" / "part").write_text("rows")
+    synced: list[str] = []
+
+    def fsync(opened: int) -> None:
+        synced.append(str(Path(f"/proc/self/fd/{opened}").readlink()).removeprefix(f"{tmp_path}"))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert LocalFiles().move(f"file://{tmp_path}/attempt", f"file://{tmp_path}/place")
+    assert sorted(synced[:-1]) == ["/attempt", "/attempt/day=1", "/attempt/day=1/part"]
+    assert synced[-1] == "", "the folder with the new name"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("penstock.worker")
 RENAMING = ("hdfs", "viewfs", "ofs")
 """Schemes of file systems whose rename is one step in one place. (In Azure and Google only some accounts can.)"""
+
+UNSYNCABLE = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES})
+"""What a volume answers that cannot sync folders, or holds files that executors wrote as another user."""
 
 
 class PublishError(RuntimeError):
@@ -73,8 +77,14 @@ class LocalFiles:
         return _path(place).exists()
 
     def move(self, folder: str, place: str) -> bool:
+        """Have the files on the disk before they get their name: the acknowledgements follow at once."""
         try:
+            for found, _, files in os.walk(_path(folder)):
+                for name in files:
+                    _sync(Path(found, name))
+                _sync(Path(found))
             _path(folder).rename(_path(place))
+            _sync(_path(place).parent)
         except OSError as problem:
             if problem.errno in (errno.ENOTEMPTY, errno.EEXIST) or self.exists(place):
                 return False
@@ -93,6 +103,19 @@ class LocalFiles:
             return
         except OSError as problem:  # an attempt that overlaps is still writing there: it removes its own
             log.warning("%s is left behind: %s", folder, problem)
+
+
+def _sync(path: Path) -> None:
+    """Have what is in a file, or which names are in a folder, survive a power failure."""
+    try:
+        opened = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+    except OSError as problem:
+        if problem.errno not in UNSYNCABLE:
+            raise
 
 
 def _path(address: str) -> Path:
