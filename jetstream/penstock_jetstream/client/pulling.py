@@ -256,6 +256,8 @@ class Pulling(ABC):
                 # A connection may move to another server without ever being without a link.
                 self._carry_out(self._machine.disconnected(self._loop.time()))
                 self._carry_out(self._machine.reconnected(self._loop.time()))
+            case Disconnected(ClosedError()):
+                self._book()  # Closed follows, which ends it: there is nothing to subscribe on
             case Disconnected():
                 self._book()
                 self._carry_out(self._machine.disconnected(self._loop.time()))

@@ -320,7 +320,9 @@ async def test_deleted_consumer_ends_with_an_error_after_what_was_buffered(it: S
             await until(lambda: consuming.is_over)
 
 
-async def test_consumption_is_entered_once_before_it_is_read_and_ends_with_its_connection(it: Scene) -> None:
+async def test_consumption_is_entered_once_before_it_is_read_and_ends_with_its_connection(
+    it: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     consumer = await it.create()
     consuming = consumer.consume()
     with pytest.raises(UsageError, match="async with"):
@@ -334,12 +336,15 @@ async def test_consumption_is_entered_once_before_it_is_read_and_ends_with_its_c
         with pytest.raises(UsageError, match="on_message"):
             aiter(served)
     await it.until_waiting(0)
-    async with consumer.consume() as messages:
+    async with consumer.consume() as messages, consumer.lane() as lane:
         reading = asyncio.create_task(numbers(messages, 1))
-        await it.until_waiting()
+        await it.until_waiting(2)
         await it.connection.close()
         with pytest.raises(ClosedError, match="was closed while consumer c"):
             await reading
+        with pytest.raises(ClosedError, match="was closed while consumer c"):
+            await anext(lane)
+    assert "A listener failed" not in caplog.text
 
 
 async def test_nothing_of_a_consumption_is_left_when_it_was_left(it: Scene) -> None:
