@@ -84,6 +84,22 @@ def test_attempts_that_overlap_leave_each_row_once(spark: SparkSession, tmp_path
         assert sorted(row["id"] for row in spark.read.parquet(str(base)).collect()) == list(range(10))
 
 
+def test_part_of_a_batch_is_not_published_after_its_folder_was_moved_away(spark: SparkSession, tmp_path: Path) -> None:
+    """An attempt writes on while another publishes, which removes what the first had written, and readers move that."""
+    late, other = StagedFiles(spark, "S.etl.1-2"), StagedFiles(spark, "S.etl.1-2")
+    folders = [Path(files.folder(str(tmp_path)).removeprefix("file://")) for files in (late, other)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "first").touch()
+    other.publish()
+    (tmp_path / "batch=S.etl.1-2").rename(tmp_path / "processed")
+    folders[0].mkdir(parents=True)
+    (folders[0] / "second").touch()
+    late.publish()
+    assert [found.name for found in tmp_path.rglob("*") if found.is_file()] == ["first"]
+    assert not (tmp_path / "batch=S.etl.1-2").exists()
+
+
 @pytest.mark.parametrize("kind", ["local", "hadoop"])
 def test_one_of_many_attempts_that_publish_at_once_succeeds(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     """Hadoop's own local files rename in two steps, so there the attempts follow one another."""
@@ -102,6 +118,8 @@ def test_one_of_many_attempts_that_publish_at_once_succeeds(kind: str, spark: Sp
     store.remove(place)
     store.remove(place)
     assert not store.exists(place)
+    store.make(f"{base}/new/folder")
+    assert store.exists(f"{base}/new/folder")
     with pytest.raises(PublishError, match="Nothing was written"):
         store.move(f"{base}/gone", place)
 
@@ -109,8 +127,9 @@ def test_one_of_many_attempts_that_publish_at_once_succeeds(kind: str, spark: Sp
 def test_unused_paths_and_stores_without_rename_are_refused_with_advice(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(PublishError, match=r"Nothing was written to .*\. Write to what batch\.path\(\) returned"):
         run(lambda _, batch: batch.path(str(tmp_path)), ORDERS, spark=spark)
-    with pytest.raises(ValueError, match=r"s3a has no rename .* batch\.delta\(\) or batch\.iceberg\(\)"):
-        run(lambda _, batch: batch.path("s3a://lake/orders"), ORDERS, spark=spark)
+    for scheme in ("s3a", "viewfs", "ofs"):
+        with pytest.raises(ValueError, match=rf"{scheme} has no rename .* batch\.delta\(\) or batch\.iceberg\(\)"):
+            run(lambda _, batch: batch.path(f"{scheme}://lake/orders"), ORDERS, spark=spark)  # noqa: B023
 
 
 @pytest.mark.full

@@ -34,6 +34,14 @@ class Staged:
     place: str
     """Where readers find it."""
 
+    @property
+    def sign(self) -> str:
+        """A folder that is there until another attempt has published: that one removes what is staged, ours included.
+
+        What is written after that is a part of the batch only, and must not get the name, should that be free again.
+        """
+        return f"{self.folder}.begun"
+
 
 class StagedFiles:
     """All folders that one run of a batch writes."""
@@ -50,7 +58,8 @@ class StagedFiles:
         if base not in self._staged:
             store = store_of(base, self._spark)
             folder = posixpath.join(base, STAGING, self._name, self._attempt)
-            self._staged[base] = Staged(store, folder, posixpath.join(base, self._name))
+            self._staged[base] = staged = Staged(store, folder, posixpath.join(base, self._name))
+            store.make(staged.sign)
         return self._staged[base].folder
 
     def published(self, base: str) -> bool:
@@ -61,7 +70,8 @@ class StagedFiles:
     def publish(self) -> None:
         """Put everything in its place, and remove what is staged of this batch by anybody: it is published."""
         for staged in self._staged.values():
-            staged.store.move(staged.folder, staged.place)
+            if staged.store.exists(staged.sign):
+                staged.store.move(staged.folder, staged.place)
             staged.store.remove(posixpath.dirname(staged.folder))
         self._staged.clear()
 
@@ -69,6 +79,7 @@ class StagedFiles:
         """Remove what this run staged."""
         for staged in self._staged.values():
             staged.store.remove(staged.folder)
+            staged.store.remove(staged.sign)
         self._staged.clear()
 
 

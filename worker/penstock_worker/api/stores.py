@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 log = logging.getLogger("penstock.worker")
-RENAMING = ("hdfs", "viewfs", "ofs")
-"""Schemes of file systems whose rename is one step in one place. (In Azure and Google only some accounts can.)"""
+RENAMING = ("hdfs",)
+"""Schemes of file systems whose rename is one step in one place. In Azure and Google only some accounts can; behind
+viewfs may be an object store, and so may be behind ofs."""
 
 UNSYNCABLE = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES})
 """What a volume answers that cannot sync folders, or holds files that executors wrote as another user."""
@@ -35,6 +36,9 @@ class Store(Protocol):
     """What staging needs of a file system."""
 
     def exists(self, place: str) -> bool: ...
+
+    def make(self, folder: str) -> None:
+        """Make a folder, and those above it."""
 
     def move(self, folder: str, place: str) -> bool:
         """Rename a folder in one step; False if the new name is taken."""
@@ -75,6 +79,9 @@ class LocalFiles:
 
     def exists(self, place: str) -> bool:
         return _path(place).exists()
+
+    def make(self, folder: str) -> None:
+        _path(folder).mkdir(parents=True, exist_ok=True)
 
     def move(self, folder: str, place: str) -> bool:
         """Have the files on the disk before they get their name: the acknowledgements follow at once."""
@@ -135,6 +142,11 @@ class HadoopFiles:
 
     def exists(self, place: str) -> bool:
         return bool(self._files.util().exists(self._hadoop.Path(place)))
+
+    def make(self, folder: str) -> None:
+        create_parents = True
+        permission = self._gateway.jvm.org.apache.hadoop.fs.permission.FsPermission.getDirDefault()
+        self._files.mkdir(self._hadoop.Path(folder), permission, create_parents)
 
     def move(self, folder: str, place: str) -> bool:
         from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - a Connect client has none
