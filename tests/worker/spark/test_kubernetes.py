@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock_worker.spark import defaults, kubernetes
 from penstock_worker.spark.executor import executor_command
@@ -48,14 +50,33 @@ def test_executors_find_the_driver_at_its_pods_address_and_user_settings_win(tmp
         "spark.driver.bindAddress": "10.1.2.3",
         "spark.driver.port": "7078",
         "spark.driver.blockManager.port": "7079",
+        "spark.authenticate": "true",
         "spark.kubernetes.namespace": "shop",
         "spark.kubernetes.container.image": "example/etl:1.4",
         "spark.sql.shuffle.partitions": "2",
     }
     assert expected.items() <= settings.items()
     assert "spark.kubernetes.driver.pod.name" not in settings, "Spark and our pod would wait for each other"
-    conf = {"spark.executor.instances": "5", "spark.kubernetes.container.image": "mine", "spark.executor.cores": "2"}
+    conf = {
+        "spark.executor.instances": "5",
+        "spark.kubernetes.container.image": "mine",
+        "spark.executor.cores": "2",
+        "spark.authenticate": "false",
+    }
     assert (conf | {"spark.sql.shuffle.partitions": "10"}).items() <= defaults.classic(URL, tmp_path, conf).items()
+
+
+def test_spark_makes_a_secret_for_the_driver_and_its_executors(classic_spark: SparkSession, tmp_path: Path) -> None:
+    jvm: Any = classic_spark.sparkContext._jvm  # noqa: SLF001 - Spark shows it nowhere else
+    conf = jvm.org.apache.spark.SparkConf()
+    for name, value in defaults.classic(URL, tmp_path, {}).items():
+        conf.set(name, value)
+    manager = jvm.org.apache.spark.SecurityManager
+    security = manager(conf, jvm.scala.Option.empty(), getattr(manager, "$lessinit$greater$default$3")())
+    security.initializeAuth()
+    assert security.isAuthenticationEnabled()
+    assert security.getSecretKey()
+    assert not conf.contains("spark.authenticate.secret"), "Spark shows its settings"
 
 
 def test_a_standalone_cluster_finds_the_driver_at_its_pods_address_and_a_local_one_hides_it(tmp_path: Path) -> None:

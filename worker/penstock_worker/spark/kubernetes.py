@@ -24,6 +24,8 @@ NAME = "spark.kubernetes.driver.pod.name"
 POD_TEMPLATE = "spark.kubernetes.executor.podTemplateFile"
 CLAIMS = "spark.kubernetes.executor.volumes.persistentVolumeClaim."
 DEFAULTS: Mapping[str, str] = {
+    # The driver's ports are open to whoever reaches its pod. Spark makes a secret of its own for each application.
+    "spark.authenticate": "true",
     "spark.executor.instances": "2",
     "spark.executor.cores": "1",
     "spark.executor.memory": "1g",
