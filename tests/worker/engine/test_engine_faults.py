@@ -330,6 +330,21 @@ async def test_messages_behind_those_that_a_killed_engine_had_committed_are_proc
     assert work.handed() == [*range(committed + 1, committed + SOME + 1)]
 
 
+async def test_entries_of_a_former_consumer_are_removed_and_those_of_a_later_one_stay(work: Scene) -> None:
+    """An engine that has not yet noticed that its consumer was recreated must not remove what the next one writes."""
+    former, later = (
+        LedgerStore(work.js, work.stream, "etl", f"2026-11-19T10:00:00+00:00 2026-11-19T{hour}:00:00.5+00:00")
+        for hour in ("11", "12")
+    )
+    for store, last in ((former, 1), (later, 2)):
+        entry = Entry(batch_id=f"{work.stream}.etl.1-{last}.0", ranges=((1, last),), newest=1, worker="w")
+        await store.write(entry)
+    assert [entry.ranges for entry in await former.entries()] == [((1, 1),)]
+    for _ in range(2):
+        assert [entry.ranges for entry in await later.entries()] == [((1, 2),)]
+    assert await former.entries() == ()
+
+
 async def test_recreated_consumer_gets_messages_that_were_committed_for_the_former_one(work: Scene) -> None:
     """A user who deletes a consumer to process everything once more must not have it acknowledged unprocessed."""
     await work.publish_many(SOME)

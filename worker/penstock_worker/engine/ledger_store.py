@@ -8,8 +8,10 @@ import logging
 from dataclasses import dataclass
 
 from penstock_jetstream import Bucket, JetStream
+from penstock_jetstream.core.keyvalue import Entry as KeyValueEntry
 from penstock_jetstream.core.tokens import as_token
-from penstock_worker.policy.ledger import Entry, LedgerEntryError, decode, encode
+from penstock_jetstream.errors import JetStreamError
+from penstock_worker.policy.ledger import Entry, LedgerEntryError, decode, encode, is_former
 
 BUCKET = "penstock-ledger"
 MARK_SECONDS = 1.0
@@ -32,12 +34,15 @@ class LedgerStore:
     _bucket: Bucket | None = None
 
     async def entries(self) -> tuple[Entry, ...]:
-        """Return all that is open, as far as it can be read."""
+        """Return all that is open, as far as it can be read. Entries that no worker will ever use are removed."""
+        bucket = await self._open()
         found = []
         decoded_bytes = 0
-        for held in await (await self._open()).entries(f"{self._prefix}.>"):
+        for held in await bucket.entries(f"{self._prefix}.>"):
             if (entry := self._entry(held.key, held.value)) is not None:
                 found.append(entry)
+            elif is_former(held.value, incarnation=self.incarnation):
+                await self._remove(bucket, held)
             decoded_bytes += len(held.value)
             if decoded_bytes >= DECODED_AT_ONCE_BYTES:
                 decoded_bytes = 0
@@ -50,6 +55,13 @@ class LedgerStore:
     async def delete(self, batch_id: str) -> None:
         """Remove an entry. Its mark goes away by itself: marks that stay would be read with each reading."""
         await (await self._open()).purge(self._key(batch_id), ttl_seconds=MARK_SECONDS)
+
+    async def _remove(self, bucket: Bucket, former: KeyValueEntry) -> None:
+        """Remove it unless it was written again meanwhile."""
+        try:
+            await bucket.purge(former.key, revision=former.revision, ttl_seconds=MARK_SECONDS)
+        except JetStreamError as problem:
+            logger.warning("The ledger's entry %s of a former consumer stays for now: %s", former.key, problem)
 
     async def _open(self) -> Bucket:
         if self._bucket is None:

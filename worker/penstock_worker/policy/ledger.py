@@ -7,6 +7,7 @@ server's 1 MiB. What a later version adds is left alone. Does not know buckets, 
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Self
 
 from penstock_worker.policy.ranges import Range, contains
@@ -84,6 +85,18 @@ def decode(batch_id: str, value: bytes, *, incarnation: str) -> Entry | None:
             f"The ledger's entry of batch {batch_id} cannot be read ({error!r}): {value[:200]!r}. "
             "Its messages, if they come again, form a new batch."
         ) from error
+
+
+def is_former(value: bytes, *, incarnation: str) -> bool:
+    """Tell whether an entry is about a stream or consumer in whose place those of this incarnation were created."""
+    try:
+        times, ours = (
+            [datetime.fromisoformat(each) for each in text.split(" ")]
+            for text in (json.loads(value)["incarnation"], incarnation)
+        )
+        return times != ours and all(time <= our for time, our in zip(times, ours, strict=True))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return False
 
 
 def _distances(ranges: Iterable[Range]) -> str:
