@@ -157,6 +157,23 @@ def test_a_database_holds_a_batch_once_with_a_row_in_its_ledger(spark: SparkSess
     assert sorted(line[0].split(".")[2] for line in lines) == ["1-10", "100-109"]
 
 
+def test_a_database_takes_the_longest_names_and_a_ledger_of_another_schema_is_not_taken_for_its_own(
+    spark: SparkSession, url: str
+) -> None:
+    for sql in (
+        "DROP TABLE IF EXISTS penstock_batches",
+        "CREATE SCHEMA other",
+        "CREATE TABLE other.penstock_batches ()",
+    ):
+        postgres(spark, url, sql)
+    name = create_table(spark, url, "longest")
+    for added in (True, False):
+        result = run(into_postgres(url, name), ORDERS, spark=spark, stream="S" * 255, consumer="C" * 255)
+        assert result.returned is added
+    assert count(spark, url, name) == 10
+    postgres(spark, url, "DROP SCHEMA other CASCADE")
+
+
 def test_a_database_takes_one_of_two_attempts_that_overlap_and_both_succeed(spark: SparkSession, url: str) -> None:
     for overlap in range(OVERLAPS):
         name = create_table(spark, url, f"overlap_{overlap}")

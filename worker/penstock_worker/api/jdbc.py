@@ -30,6 +30,10 @@ DRIVERS = {
 CONSTRAINT_VIOLATED = "23"
 """The class of SQLSTATEs that a second line of the same batch ends with."""
 STAGED_LETTERS = 12
+COLUMN_LETTERS = 500
+"""Of what people read in the ledger. A batch id begins with the names of a stream and a consumer, of up to 255 letters
+each.
+"""
 
 
 class JdbcTable:
@@ -82,18 +86,15 @@ class JdbcTable:
     def _ensure_ledger(self, connection: Any) -> None:  # noqa: ANN401 - the JVM's
         from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - a Connect client has none
 
-        if self._dialect_has_table(connection):
+        if _has_ledger(connection):
             return
-        columns = "batch_key CHAR(64) PRIMARY KEY, batch_id VARCHAR(500) NOT NULL, target VARCHAR(500) NOT NULL"
+        text = f"VARCHAR({COLUMN_LETTERS}) NOT NULL"
+        columns = f"batch_key CHAR(64) PRIMARY KEY, batch_id {text}, target {text}"
         try:
             _execute(connection, f"CREATE TABLE {LEDGER} ({columns})")
         except Py4JJavaError:
-            if not self._dialect_has_table(connection):  # another worker made it at the same moment
+            if not _has_ledger(connection):  # another worker made it at the same moment
                 raise
-
-    def _dialect_has_table(self, connection: Any) -> bool:  # noqa: ANN401 - the JVM's
-        found = connection.getMetaData().getTables(None, None, LEDGER, None)
-        return bool(found.next())
 
     def _has(self, connection: Any, key: str) -> bool:  # noqa: ANN401 - the JVM's
         statement = connection.prepareStatement(f"SELECT 1 FROM {LEDGER} WHERE batch_key = ?")  # noqa: S608 - our own name
@@ -117,7 +118,7 @@ class JdbcTable:
         connection.setAutoCommit(False)
         line = connection.prepareStatement(f"INSERT INTO {LEDGER} VALUES (?, ?, ?)")  # noqa: S608 - our own name
         for place, value in enumerate((key, batch_id, self._table), 1):
-            line.setString(place, value)
+            line.setString(place, value[:COLUMN_LETTERS])
         try:
             line.executeUpdate()
         except Py4JJavaError as problem:
@@ -134,6 +135,17 @@ class JdbcTable:
             connection.rollback()
             raise
         return True
+
+
+def _has_ledger(connection: Any) -> bool:  # noqa: ANN401 - the JVM's
+    """Ask for the table as statements name it: metadata finds tables of other schemas, and by spelling."""
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - a Connect client has none
+
+    try:
+        _execute(connection, f"SELECT 1 FROM {LEDGER} WHERE 1 = 0")  # noqa: S608 - our own name
+    except Py4JJavaError:
+        return False
+    return True
 
 
 def _driver(url: str, properties: Mapping[str, str]) -> str:
