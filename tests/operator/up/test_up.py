@@ -85,6 +85,16 @@ def test_killed_process_is_started_again_and_nothing_is_lost(victim: str, up: Up
 
 
 @pytest.mark.full
+def test_deleted_ledger_and_dead_letter_stream_are_created_again_and_work_goes_on(up: UpWithOrders) -> None:
+    up.process_orders()
+    for name, purpose in (("KV_penstock-ledger", "of the ledger"), ("ORDERS-etl-dead", "of dead letters")):
+        up.delete_stream(name)
+        up.publish_orders()
+        up.wait_said(f"Stream {name} {purpose} was deleted, and was created again, empty.")
+    up.process_orders()
+
+
+@pytest.mark.full
 def test_edit_of_scaling_adds_and_ends_workers_and_restarts_none(up: UpWithOrders) -> None:
     before = only_process(up, ENGINE)
     up.declare(scaling={"minReplicas": 2, "maxReplicas": 2})

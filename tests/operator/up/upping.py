@@ -183,6 +183,9 @@ class Up:
     def consumer(self) -> ConsumerInfo:
         return self._ask(lambda js: js.consumers.info("ORDERS", "etl"))
 
+    def delete_stream(self, name: str) -> None:
+        self._ask(lambda js: js.streams.delete(name))
+
     def rows(self) -> list[tuple[int, str]]:
         """Return all rows of all batches, as number and mark."""
         files = self.lake.glob("batch=*/*.parquet")  # what is yet to be moved there is in a folder of its own
