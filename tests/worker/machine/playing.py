@@ -30,8 +30,12 @@ Kind = TypeVar("Kind")
 class Play:
     """A machine, its time, and what it asked for."""
 
-    def __init__(self, settings: EngineSettings = SETTINGS, *, passes_on: bool = True) -> None:
-        self.machine = Machine(settings, ack_wait_seconds=ACK_WAIT_SECONDS, passes_on=passes_on)
+    def __init__(
+        self, settings: EngineSettings = SETTINGS, *, passes_on: bool = True, entry_bytes: int = 1 << 20
+    ) -> None:
+        self.machine = Machine(
+            settings, ack_wait_seconds=ACK_WAIT_SECONDS, passes_on=passes_on, entry_bytes=entry_bytes
+        )
         self.now = 0.0
         self.asked: list[object] = []
         self.ledger: tuple[Entry, ...] = ()

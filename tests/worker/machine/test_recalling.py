@@ -1,7 +1,7 @@
 """Redelivered messages find their former batch again, in memory or in the ledger."""
 
 from penstock_worker.policy.identity import batch_id
-from penstock_worker.policy.ledger import Entry
+from penstock_worker.policy.ledger import Entry, encode
 from penstock_worker.policy.machine import actions, events
 from penstock_worker.policy.machine.actions import HoldReason, Note
 from penstock_worker.policy.machine.arriving import NOTICE_SECONDS
@@ -122,6 +122,25 @@ def test_a_slow_ledger_is_read_less_often() -> None:
     assert not play.take(actions.ReadLedger)
     play.skip(0.1)
     play.one(actions.ReadLedger)
+
+
+def test_batch_whose_entry_would_be_too_large_becomes_several() -> None:
+    """Of messages that several workers get in turn, and where some of a large batch do not come again."""
+    scattered = tuple((sequence, sequence) for sequence in range(1, 2_000, 20))
+    lost = entry((1, 2_000))
+    for entries, is_redelivered in (((), False), ((lost,), True)):
+        play = Play(SETTINGS, entry_bytes=1_200)
+        play.ledger = entries
+        play.handle(events.Started(), events.DriverReady("one"))
+        play.read_ledger()
+        play.arrive(*(sequence for sequence, _ in scattered), redelivered=is_redelivered)
+        if is_redelivered:
+            play.read_ledger()
+            play.wait(4 * ACK_WAIT_SECONDS)
+        written = [action.entry for action in play.take(actions.WriteLedger)]
+        assert len(written) > 1
+        assert sorted(one for each in written for one in each.ranges) == [*scattered]
+        assert all(len(encode(each, incarnation="")) < 1_200 for each in written)
 
 
 def test_while_the_ledger_cannot_be_read_nothing_is_pulled_and_redelivered_messages_wait() -> None:

@@ -90,7 +90,10 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
     settings, js = place.settings, place.jetstream
     consumer = js.consumer(settings.stream, settings.consumer)
     machine = Machine(
-        settings, ack_wait_seconds=place.ground.ack_wait_seconds, passes_on=not place.ground.counts_deliveries
+        settings,
+        ack_wait_seconds=place.ground.ack_wait_seconds,
+        passes_on=not place.ground.counts_deliveries,
+        entry_bytes=js.connection.server.max_payload_bytes,
     )
     metrics = Metrics(settings.group, settings.worker)
     shelf = Shelf()

@@ -5,12 +5,16 @@ server's 1 MiB. What a later version adds is left alone. Does not know buckets, 
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import ceil, log10
 from typing import Self
 
 from penstock_worker.policy.ranges import Range, contains
+
+OTHER_FIELDS_BYTES = 1024
+"""Of an entry, all but the ranges; names of workers are not longer than 253 letters."""
 
 
 class LedgerEntryError(ValueError):
@@ -63,6 +67,21 @@ def encode(entry: Entry, *, incarnation: str) -> bytes:
         "committed": entry.committed,
     }
     return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def most_bytes(ranges: Sequence[Range], messages: int) -> int:
+    """Return how large an entry of so many messages in these ranges is at most, without writing it.
+
+    Numbers of a certain sum have the most digits if all are the same, as a logarithm is concave.
+    """
+    distances, followed = len(ranges), min(len(ranges), messages - len(ranges))
+    span = ranges[-1][1] - ranges[0][0] + 1
+    return OTHER_FIELDS_BYTES + _most_digits(distances, span) + _most_digits(followed, messages)
+
+
+def _most_digits(count: int, total: int) -> int:
+    """Return how many letters so many numbers of at least 1 have at most, each with one before it."""
+    return ceil(count * (2 + log10(max(1, total / count)))) if count else 0
 
 
 def decode(batch_id: str, value: bytes, *, incarnation: str) -> Entry | None:

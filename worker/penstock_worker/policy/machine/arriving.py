@@ -169,16 +169,20 @@ def recall_batches(books: Books, now: float) -> None:
 
 
 def _reopen(books: Books, recalled: Recalled, now: float) -> None:
-    batch = books.open(tuple(recalled.pieces), now, redelivered=True)
-    batch.attempts, batch.losses = recalled.entry.attempts, recalled.entry.losses
+    pieces = tuple(recalled.pieces)
     if recalled.is_whole:
-        batch.runs = recalled.runs
-        books.report(Note.ADOPTED, batch)
+        opened = [books.open(pieces, now, redelivered=True)]
+        opened[0].runs = recalled.runs
+        books.report(Note.ADOPTED, opened[0])
     else:
-        books.report(Note.REPLACED, batch, detail=f"{recalled.entry.count} were in {recalled.entry.batch_id}")
+        opened = books.open_all(pieces, now, redelivered=True)
+        for batch in opened:
+            books.report(Note.REPLACED, batch, detail=f"{recalled.entry.count} were in {recalled.entry.batch_id}")
         if books.settings.ledger:
             books.out.append(actions.DeleteLedger((recalled.entry.batch_id,)))
-    suspect_if_lost_often(books, batch)
+    for batch in opened:
+        batch.attempts, batch.losses = recalled.entry.attempts, recalled.entry.losses
+        suspect_if_lost_often(books, batch)
 
 
 def forget_over(books: Books, ack_floor: int, now: float) -> None:

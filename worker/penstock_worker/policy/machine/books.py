@@ -7,15 +7,17 @@ finally answered. Does not know what follows from anything.
 from dataclasses import dataclass
 
 from penstock_worker.policy.identity import batch_id
+from penstock_worker.policy.ledger import most_bytes
 from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.actions import Action, Note
 from penstock_worker.policy.machine.batch import Batch, Root, Stage
 from penstock_worker.policy.machine.blocks import Blocks
 from penstock_worker.policy.machine.circuit import Circuit
 from penstock_worker.policy.machine.pace import Pace
-from penstock_worker.policy.machine.pieces import Piece, Pieces, count
+from penstock_worker.policy.machine.pieces import Piece, Pieces, count, cut
 from penstock_worker.policy.machine.recall import Recall
 from penstock_worker.policy.machine.waiting import Waiting
+from penstock_worker.policy.ranges import Range
 from penstock_worker.policy.settings import EngineSettings
 from penstock_worker.policy.trouble import Trouble
 
@@ -66,8 +68,10 @@ class Driver:
 class Books:
     """All that the machine remembers, and the actions of the event that it is at."""
 
-    def __init__(self, settings: EngineSettings, ack_wait_seconds: float, *, passes_on: bool) -> None:
+    def __init__(self, settings: EngineSettings, ack_wait_seconds: float, *, passes_on: bool, entry_bytes: int) -> None:
         self.settings = settings
+        self.entry_bytes = entry_bytes
+        """How large an entry of the ledger may be."""
         self.ack_wait_seconds = ack_wait_seconds
         self.blocks = Blocks()
         self.fresh = Waiting(self.blocks)
@@ -96,8 +100,25 @@ class Books:
 
     # Batches
 
-    def open(self, pieces: Pieces, now: float, *, redelivered: bool, root: Root | None = None) -> Batch:
+    def open_all(self, pieces: Pieces, now: float, *, redelivered: bool) -> list[Batch]:
+        """Open one batch, or several where the entry of one would be larger than the ledger takes."""
         ranges = self.blocks.ranges(pieces)
+        messages = count(pieces)
+        if self.settings.ledger and messages > 1 and most_bytes(ranges, messages) > self.entry_bytes:
+            halves = cut(pieces, messages // 2)
+            return [batch for half in halves for batch in self.open_all(half, now, redelivered=redelivered)]
+        return [self.open(pieces, now, redelivered=redelivered, ranges=ranges)]
+
+    def open(
+        self,
+        pieces: Pieces,
+        now: float,
+        *,
+        redelivered: bool,
+        root: Root | None = None,
+        ranges: tuple[Range, ...] = (),
+    ) -> Batch:
+        ranges = ranges or self.blocks.ranges(pieces)
         newest = self.blocks.newest(pieces)
         name = batch_id(self.settings.stream, self.settings.consumer, ranges, newest=newest)
         size_bytes = sum(map(self.blocks.bytes_of, pieces))

@@ -30,9 +30,9 @@ def collect(books: Books, now: float) -> None:
     """Make batches of what waits, as many as there is room for."""
     while _has_room(books, now):
         if _is_due(books, books.redelivered, now):
-            books.open(_take(books, books.redelivered), now, redelivered=True)
+            books.open_all(_take(books, books.redelivered), now, redelivered=True)
         elif _is_due(books, books.fresh, now):
-            books.open(_take(books, books.fresh), now, redelivered=False)
+            books.open_all(_take(books, books.fresh), now, redelivered=False)
         else:
             return
 

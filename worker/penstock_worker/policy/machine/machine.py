@@ -35,16 +35,25 @@ from penstock_worker.policy.machine.watchdog import Watchdog
 from penstock_worker.policy.settings import EngineSettings
 
 DRAIN_COUNT_SECONDS = 0.5
+USUAL_ENTRY_BYTES = 1 << 20
+"""What servers take at most, unless their max_payload says otherwise."""
 LEDGER_ANSWERS = {Stage.OPENING, Stage.COMMITTING}
 
 
 class Machine:
     """All decisions of one engine. `handle` is its only entrance."""
 
-    def __init__(self, settings: EngineSettings, *, ack_wait_seconds: float, passes_on: bool = True) -> None:
+    def __init__(
+        self,
+        settings: EngineSettings,
+        *,
+        ack_wait_seconds: float,
+        passes_on: bool = True,
+        entry_bytes: int = USUAL_ENTRY_BYTES,
+    ) -> None:
         """Make one. Unless it `passes_on`, it gives nothing back for others to have: deliveries may be counted."""
         self.settings = settings
-        self.books = Books(settings, ack_wait_seconds, passes_on=passes_on)
+        self.books = Books(settings, ack_wait_seconds, passes_on=passes_on, entry_bytes=entry_bytes)
         self._leases = Leases(self.books)
         self._watchdog = Watchdog()
         self._count_at = 0.0
