@@ -15,6 +15,6 @@ def test_entry_is_no_larger_than_its_bound(first: int, steps: list[int]) -> None
     sequences = [first]
     for step in steps:
         sequences.append(sequences[-1] + step)
-    entry = Entry(batch_id="S.c.1-2.abc", ranges=ranges_of(sequences), newest=10**19, worker="w" * 253)
+    entry = Entry(batch_id="S.c.1-2.abc", ranges=ranges_of(sequences), newest=10**19, oldest=10**19, worker="w" * 253)
     value = encode(entry, incarnation="2026-11-18T12:00:00.123456+00:00 2026-11-18T12:00:00.123456+00:00")
     assert len(value) <= most_bytes(entry.ranges, len(sequences))

@@ -28,19 +28,24 @@ class Entry:
     batch_id: str
     ranges: tuple[Range, ...]
     newest: int
-    """When the stream took the last of them: what it took later is none of them, whatever its sequence."""
+    """The latest time at which the stream took one of them: what it took later is none of them, whatever its sequence.
+
+    The time of the last sequence may be an earlier one, where a server's clock was set back.
+    """
     worker: str
     """Who wrote it last."""
     attempts: int = 0
     """How often it failed for a reason that may pass."""
     losses: int = 0
     """How often Spark or its worker was lost while it ran, or might have run."""
+    oldest: int = 0
+    """The earliest such time, for a server that has lost messages, and whose clock is behind since."""
     committed: bool = False
     """Whether all is done but for the acknowledgements: messages of it that come again are only acknowledged."""
 
     def holds(self, sequence: int, stored_at: int) -> bool:
         """Tell whether this very message is one of them."""
-        return stored_at <= self.newest and contains(self.ranges, sequence)
+        return self.oldest <= stored_at <= self.newest and contains(self.ranges, sequence)
 
     def spans(self, first: int, last: int) -> bool:
         """Tell whether some of its messages may be among these."""
@@ -61,6 +66,7 @@ def encode(entry: Entry, *, incarnation: str) -> bytes:
         "incarnation": incarnation,
         "ranges": _distances(entry.ranges),
         "newest": entry.newest,
+        "oldest": entry.oldest,
         "worker": entry.worker,
         "attempts": entry.attempts,
         "losses": entry.losses,
@@ -94,6 +100,7 @@ def decode(batch_id: str, value: bytes, *, incarnation: str) -> Entry | None:
             batch_id=batch_id,
             ranges=tuple(_ranges(fields["ranges"])),
             newest=int(fields["newest"]),
+            oldest=int(fields.get("oldest", 0)),
             worker=str(fields["worker"]),
             attempts=int(fields["attempts"]),
             losses=int(fields["losses"]),

@@ -59,8 +59,9 @@ class Batch:
     id: str
     pieces: Pieces
     ranges: tuple[Range, ...]
+    oldest: int
     newest: int
-    """When the stream took the last of its messages."""
+    """The earliest and the latest time at which the stream took one of its messages."""
     count: int
     bytes: int
     redelivered: bool
@@ -96,6 +97,7 @@ class Batch:
         return Entry(
             batch_id=self.id,
             ranges=self.ranges,
+            oldest=self.oldest,
             newest=self.newest,
             worker=worker,
             attempts=self.attempts,

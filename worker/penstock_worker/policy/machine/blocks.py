@@ -74,9 +74,12 @@ class Blocks:
         return self._blocks[piece.block].stored_at[piece.start : piece.stop]
 
     def newest(self, pieces: Pieces) -> int:
-        """Return when the stream took the last message of pieces."""
-        last = max(pieces, key=lambda piece: self._blocks[piece.block].sequences[piece.stop - 1])
-        return self.stored_at((last.block, last.stop - 1))
+        """Return the latest time at which the stream took a message of pieces."""
+        return max(max(self.times(piece)) for piece in pieces)
+
+    def oldest(self, pieces: Pieces) -> int:
+        """Return the earliest time at which the stream took a message of pieces."""
+        return min(min(self.times(piece)) for piece in pieces)
 
     def rows_within(self, piece: Piece, messages: int, size_bytes: int) -> int:
         """Return how many rows of the piece, from its start, are within both limits."""

@@ -124,7 +124,8 @@ class Books:
         size_bytes = sum(map(self.blocks.bytes_of, pieces))
         messages = count(pieces)
         root = root or Root(messages)
-        batch = Batch(name, pieces, ranges, newest, messages, size_bytes, redelivered, root, due=now)
+        oldest = self.blocks.oldest(pieces)
+        batch = Batch(name, pieces, ranges, oldest, newest, messages, size_bytes, redelivered, root, due=now)
         if not self.settings.ledger:
             batch.stage = Stage.READY
         self.batches[name] = batch
