@@ -23,6 +23,11 @@ BAD: dict[str, tuple[object, str]] = {
     "too large": ({**GOOD, "id": 1 << 70}, "id is not bigint: 1180591620717411303424"),
     "missing": ({"region": "north"}, "id is missing."),
     "null where it must not be": ({"id": None}, "id is missing."),
+    "two documents": ('{"id": 1}\n{"id": 2}', "Something follows the JSON document in the payload: "),
+    "an end of something else": ('{"id": 1}]}', "Something follows the JSON document in the payload: "),
+    "two documents as in a list": ('{"id": 1},{"id": 2}', "Something follows the JSON document in the payload: "),
+    "text after it": ('{"id": 1} pardon', "Something follows the JSON document in the payload: "),
+    "a mark of its own": ('{"id": 1},{"_penstock_end": ""}]}', "Something follows the JSON document in the payload: "),
     "not UTF-8": (b'{"id": 1, "region": "\xff\xfe"}', "The payload is not UTF-8."),
 }
 
@@ -114,6 +119,8 @@ def test_parsing_that_cannot_work_is_refused(spark: SparkSession, subtests: pyte
         taken: lambda df, batch: batch.parse(df, "Timestamp STRING"),
         "has no column data: parse what `process` was given": lambda df, batch: batch.parse(df.drop("data"), SCHEMA),
         "cannot be parsed as xml: the formats are json and csv": lambda df, batch: batch.parse(df, SCHEMA, unknown),
+        "cannot have xml documents: say one or many": lambda df, batch: batch.parse(df, SCHEMA, documents=unknown),
+        "Only payloads of JSON can have many": lambda df, batch: batch.parse(df, SCHEMA, "csv", documents="many"),
     }
     for refusal, process in refusals.items():
         with subtests.test(refusal), pytest.raises(ValueError, match=refusal):
@@ -153,3 +160,48 @@ def test_a_field_whose_name_needs_quoting_is_named_in_the_reason(spark: SparkSes
         spark=spark,
     )
     assert result.rejected == {1: "net.amount is not double: x", 2: "the id is not bigint: []"}
+
+
+HUGE = "amount DECIMAL(18,2), note STRING, prices MAP<STRING,DECIMAL(9,2)>, lines ARRAY<STRUCT<price: DECIMAL(9,2)>>"
+
+
+def test_a_number_on_which_spark_would_compute_for_minutes_is_rejected(session: SparkSession) -> None:
+    told = "is not %s: its exponent has more than three digits."
+    cases = {
+        '{"amount": 1e100000000}': f"amount {told % 'decimal(18,2)'}",
+        '{"amount": -1.5E-0100000000}': f"amount {told % 'decimal(18,2)'}",
+        '{"amount": "1e100000000"}': f"amount {told % 'decimal(18,2)'}",
+        '{"prices": {"a": 1, "b": 1e100000000}}': f"prices {told % 'map<string,decimal(9,2)>'}",
+        '{"lines": [{"price": 1}, {"price": 1e100000000}]}': f"lines {told % 'array<struct<price:decimal(9,2)>>'}",
+    }
+    good = ['{"amount": 1.5e3, "note": "c81e1234"}', '{"amount": 1.5, "note": "1e100000000", "x": 1e100000000}']
+    good += ['{"amount": 0.0, "note": "a1234567e-1234-12e-1234"}']
+    rows: list[Any] = []
+    result = run(
+        lambda df, batch: rows.extend(row.amount for row in batch.parse(df, HUGE).collect()),
+        [*cases, *good],
+        spark=session,
+    )
+    assert result.rejected == dict(enumerate(cases.values(), 1))
+    assert [float(amount) for amount in rows] == [1500, 1.5, 0]
+    csv = run(
+        lambda df, batch: batch.parse(df, "amount DECIMAL(18,2)", format="csv").count(), ["1e100000000"], spark=session
+    )
+    assert list(csv.rejected) == [1]
+
+
+def test_each_line_may_be_a_document_and_one_that_is_bad_rejects_its_message(session: SparkSession) -> None:
+    bad = (
+        '{"id": 1}\n{"id": "x"}',
+        '{"id": 1}\n{"region": "north"}',
+        '{"id": 1}{"id": 2}',
+        '{"id": 1},{"id": 2}',
+        '{"id": 1},{"x": [1\n2]}',
+        '{"id": 1}]}\n{"id": 2}',
+        '{"id": 1}\nnull',
+        "\n\n",
+    )
+    good = ({"id": 1}, '{"id": 2}\n{"id": 3}', '\n {"id": 4}\r\n\n\t{"id": 5} \n')
+    result = run(parse_all("seq", "id", documents="many"), [*good, *bad], spark=session)
+    assert result.returned == [(1, 1), (2, 2), (2, 3), (3, 4), (3, 5)]
+    assert sorted(result.rejected) == list(range(4, 4 + len(bad)))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penstock_worker.api.exceptions import Retry
 from penstock_worker.api.jdbc import JdbcTable
-from penstock_worker.api.parsing import KEPT, Format, Parsed, Wanted, schema_of
+from penstock_worker.api.parsing import KEPT, Documents, Format, Parsed, Wanted, schema_of
 from penstock_worker.api.rejections import Rejections, reasons_in
 from penstock_worker.api.sending import outgoing, with_ids
 from penstock_worker.api.session import is_frame
@@ -122,19 +122,27 @@ class Batch:
         *,
         keep: Sequence[str] = KEPT,
         into: str | None = None,
+        documents: Documents = "one",
         options: Mapping[str, str] | None = None,
     ) -> DataFrame:
         """Return the messages whose payload fits the schema, as columns; the others are rejected, each with a reason.
 
         Never fails for a row. A field that is missing is null, and makes the message bad only if the schema says NOT
         NULL. The columns in `keep` stay beside the fields, so that each row can be traced and rejected; `into` puts
-        the fields into one struct column instead. `options` are Spark's for the format, such as timestampFormat.
+        the fields into one struct column instead. A payload has one document; with `documents="many"` it has one in
+        each line (NDJSON), and as many rows: if one of them is bad, all of its message is rejected. `options` are
+        Spark's for the format, such as timestampFormat.
 
         Bad rows are told while your own job reads the frame: that costs no job. Only if it did not read all of it (you
         filtered before parsing, or took a few rows), the rows are parsed once more after the function.
         """
         wanted = Wanted(
-            schema=schema_of(schema, self._spark), format=format, keep=keep, into=into, options=options or {}
+            schema=schema_of(schema, self._spark),
+            format=format,
+            documents=documents,
+            keep=keep,
+            into=into,
+            options=options or {},
         )
         parsed = Parsed(df, wanted)
         self._parsed.append(parsed)
