@@ -77,7 +77,13 @@ def test_wrong_code_gives_everything_back_and_stops_with_the_fault() -> None:
     assert not play.take(actions.PublishLetters)
 
 
-def test_transient_errors_and_deadlines_are_retried_after_growing_waits_then_given_back_never_dead_lettered() -> None:
+def fail(play: Play, run: actions.HandOver, verdict: Verdict = Verdict.TRANSIENT) -> None:
+    """End a run with a failure, and let as much time pass as a retry takes at most."""
+    play.end(run, verdict)
+    play.wait(SETTINGS.retry.max_delay_seconds)
+
+
+def test_transient_errors_and_deadlines_are_retried_after_growing_waits() -> None:
     play = Play.ready(in_flight=1)
     play.arrive(1, 2)
     name, attempts = "", []
@@ -93,8 +99,64 @@ def test_transient_errors_and_deadlines_are_retried_after_growing_waits_then_giv
             assert not play.runs()
             play.wait(0.01)
     assert attempts == [1, 2, 3, 4, 5]
-    assert play.one(actions.GiveBack).delay_seconds == SETTINGS.retry.max_delay_seconds
+    assert Note.SPLIT in play.notes()
+
+
+def test_a_message_that_fails_as_often_as_it_may_be_tried_is_dead_lettered_and_the_rest_is_done() -> None:
+    for verdict in (Verdict.DEADLINE, Verdict.TRANSIENT):
+        play = Play.ready(in_flight=1)
+        play.arrive(*range(1, 65))
+        runs = 0
+        while play.held:
+            run = play.run()
+            runs += 1
+            is_bad = run.ranges[0][0] <= 42 <= run.ranges[-1][1]
+            fail(play, run, verdict if is_bad else Verdict.OK)
+            play.settle()
+        tally = play.machine.books.tally
+        assert (tally.acked, tally.dead_lettered) == (63, 1)
+        assert runs == SETTINGS.retry.max_attempts + 2 * 6
+
+
+def test_in_an_outage_nothing_is_dead_lettered_and_a_single_message_is_given_back() -> None:
+    play = Play.ready(in_flight=4, max_messages=1)
+    play.arrive(1, 2, 3, 4)
+    while play.held:
+        for run in play.runs():
+            play.end(run, Verdict.TRANSIENT)
+        play.wait(1)
+    assert Note.CIRCUIT_OPEN in play.notes()
     assert not play.take(actions.PublishLetters)
+    assert play.given_back() == [(1, SETTINGS.retry.max_delay_seconds)] * 4
+
+
+def test_a_large_batch_is_halved_in_an_outage_too_as_parts_of_it_may_be_well() -> None:
+    play = Play.ready(in_flight=4, max_messages=10)
+    play.arrive(*range(1, 41))
+    while play.held:
+        for run in play.runs():
+            play.end(run, Verdict.OK if run.count < 10 else Verdict.DEADLINE)
+            play.settle()
+        play.wait(1)
+    assert play.machine.books.tally.acked == 40
+    assert Note.CIRCUIT_CLOSED in play.notes()
+
+
+def test_attempts_outlive_the_engine_in_the_ledger() -> None:
+    play = Play.ready(in_flight=1)
+    play.arrive(1)
+    entries = []
+    for _ in range(1, SETTINGS.retry.max_attempts):
+        fail(play, play.run())
+        entries.append(play.one(actions.WriteLedger).entry)
+        play.handle(events.LedgerWritten(entries[-1].batch_id))
+    assert [entry.attempts for entry in entries] == [1, 2, 3, 4]
+    successor = Play.ready(entries[-1], in_flight=1)
+    successor.redeliver(1)
+    again = successor.run()
+    assert (again.batch_id, again.attempt) == (entries[-1].batch_id, SETTINGS.retry.max_attempts)
+    successor.end(again, Verdict.TRANSIENT)
+    assert len(successor.one(actions.PublishLetters).letters) == 1
 
 
 def test_a_batch_that_was_given_back_keeps_its_id_when_its_messages_are_redelivered() -> None:

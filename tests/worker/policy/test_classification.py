@@ -13,7 +13,7 @@ CASES = [
     ((f"{SPARK}ParseException",), "PARSE_SYNTAX_ERROR", "42601", Verdict.CODE),
     ((f"{SPARK}AnalysisException",), None, None, Verdict.CODE),
     (("builtins.TimeoutError", "builtins.OSError"), None, None, Verdict.TRANSIENT),
-    (("builtins.ConnectionRefusedError", "builtins.OSError"), None, None, Verdict.ENGINE_LOST),
+    (("builtins.ConnectionRefusedError", "builtins.OSError"), None, None, Verdict.TRANSIENT),
     (("py4j.protocol.Py4JNetworkError", "py4j.protocol.Py4JError"), None, None, Verdict.ENGINE_LOST),
     ((*JOB_FAILED, "java.lang.OutOfMemoryError"), None, None, Verdict.ENGINE_LOST),
     ((f"{CONNECT}SparkConnectGrpcException",), "INVALID_HANDLE.SESSION_NOT_FOUND", "HY000", Verdict.ENGINE_LOST),

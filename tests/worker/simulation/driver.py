@@ -1,9 +1,10 @@
 """A simulated driver with its Spark and the user's code, and their sink, which takes each batch's id only once."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from penstock_worker.policy.machine.circuit import BATCHES_IN_A_ROW
 from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
 from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
@@ -27,6 +28,8 @@ class Sink:
     batches_of: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     ran_well: set[int] = field(default_factory=set)
     """Messages of runs that ended with OK, without rejected ones."""
+    failures: Counter[int] = field(default_factory=Counter)
+    """By message: its runs that failed for what might be a passing reason while others did not."""
 
     def commit(self, batch_id: str, sequences: frozenset[int]) -> None:
         for sequence in sequences:
@@ -41,6 +44,7 @@ class Sink:
         for sequence in sequences:
             self.batches_of.pop(sequence, None)
             self.ran_well.discard(sequence)
+            del self.failures[sequence]
 
 
 @dataclass
@@ -78,6 +82,8 @@ class Driver:
         self.on_end: list[Callable[[], None]] = []
         self.on_death: list[Callable[[], None]] = []
         self.is_ending = False
+        self.failed: set[str] = set()
+        """Batches that failed for what might be a passing reason since the last that did not, under this engine."""
 
     @property
     def is_ready(self) -> bool:
@@ -97,8 +103,9 @@ class Driver:
             self._end(this, Verdict.ENGINE_LOST)
             return
         seconds = self.options.run_seconds * (1 + self.world.random.random())
-        if self.mood.hangs:
-            self.mood.hangs -= 1
+        hostile = {message[0] for message in messages} & self.options.hostile
+        if self.mood.hangs or any(sequence % 2 for sequence in hostile):
+            self.mood.hangs -= bool(self.mood.hangs)
             seconds = 1000.0
             self.world.after(DEADLINE_SECONDS, self._end, this, Verdict.DEADLINE)
         self.world.after(seconds * COMMIT_SHARE, self._decide, this, self.spark, seconds * (1 - COMMIT_SHARE))
@@ -131,7 +138,7 @@ class Driver:
         now = self.world.now
         if now < self.mood.code_until:
             return Verdict.CODE
-        if now < self.mood.transient_until:
+        if now < self.mood.transient_until or sequences & self.options.hostile:
             return Verdict.TRANSIENT
         if sequences & self.options.killers:
             return Verdict.ENGINE_LOST
@@ -148,6 +155,7 @@ class Driver:
     def _end(self, run: Run, verdict: Verdict) -> None:
         if run.outcome is not None or self.runs.get(run.name) is not run:
             return
+        self._count_failure(run, verdict)
         rejected = sorted(run.sequences & self.options.rejected) if verdict is Verdict.OK else []
         if verdict is Verdict.OK:
             self.sink.ran_well |= self._there(run) - self.options.rejected
@@ -160,6 +168,14 @@ class Driver:
         )
         self.world.say(self.name, f"run {run.name[0]}#{run.name[1]} ends: {verdict.value}")
         run.told(run.outcome)
+
+    def _count_failure(self, run: Run, verdict: Verdict) -> None:
+        if verdict in {Verdict.OK, Verdict.DATA}:
+            self.failed.clear()
+        elif verdict in {Verdict.TRANSIENT, Verdict.DEADLINE}:
+            self.failed.add(run.name[0])
+            if len(self.failed) < BATCHES_IN_A_ROW:
+                self.sink.failures.update(run.sequences)
 
     # Faults
 

@@ -90,6 +90,7 @@ class Engine:
     # Events
 
     def start(self) -> None:
+        self.driver.failed.clear()
         self.tell(told.Started())
         if self.world.now - self.server.began_at < NOTICE_SECONDS:
             self.tell(told.ServerChanged())

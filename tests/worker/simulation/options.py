@@ -31,7 +31,8 @@ FAULTS = (
     "terminate",
 )
 LEAVINGS = ("retire", "end_driver", "step_down", "lose_pull", "reset")
-"""Chosen last, so that seeds without them are the same runs as before these existed."""
+"""Chosen last, as is what is hostile, so that seeds without them are the same runs as before these existed."""
+HOSTILE_SHARE = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,8 @@ class Options:
     """Those that crash Spark each time."""
     rejected: frozenset[int]
     """Those that the code rejects."""
+    hostile: frozenset[int]
+    """Those with which each run takes too long, or fails for what might be a passing reason."""
     publishes: bool
     """Whether the code publishes something for each batch."""
     faults: tuple[str, ...]
@@ -82,11 +85,13 @@ def choose(seed: int) -> Options:
         poison=_some(chance, messages),
         killers=_some(chance, messages) if chance.random() < 0.3 else frozenset(),
         rejected=_some(chance, messages),
+        hostile=frozenset(),
         publishes=chance.random() < 0.3,
         faults=tuple(chance.choices(kinds, k=chance.randint(1, 5)) if kinds else ()),
     )
     leavings = chance.choices(LEAVINGS, k=chance.choice([0, 0, 0, 1, 3]))
-    return replace(options, faults=(*options.faults, *leavings))
+    hostile = _some(chance, messages) if chance.random() < HOSTILE_SHARE else frozenset()
+    return replace(options, faults=(*options.faults, *leavings), hostile=hostile)
 
 
 def _some(chance: random.Random, messages: int) -> frozenset[int]:

@@ -12,6 +12,8 @@ from tests.worker.simulation.server import Server
 PEACE_SECONDS = 1500.0
 """Most runs need a few seconds."""
 DRAIN_SECONDS = 60.0
+GOOD_SECONDS = 20.0
+"""So often a good message comes beside hostile ones."""
 
 
 def run(seed: int, *, traced: bool = False) -> Outcome:
@@ -33,6 +35,9 @@ def _live(world: World, options: Options) -> None:
     world.after(LOOK_SECONDS, faults.look)
     world.run(FAULT_SECONDS)
     faults.heal()
+    if options.hostile:  # their circuit closes only if something else succeeds
+        for number in range(int(PEACE_SECONDS / GOOD_SECONDS)):
+            world.after(number * GOOD_SECONDS, _publish_good, server, checks)
     world.run(FAULT_SECONDS + PEACE_SECONDS, unless=lambda: checks.is_done)
     checks.at_the_end()
     for worker in faults.workers:
@@ -40,3 +45,8 @@ def _live(world: World, options: Options) -> None:
     faults.workers.clear()
     world.run(world.now + DRAIN_SECONDS, unless=lambda: not any(engine.is_alive for engine in checks.engines))
     checks.drained()
+
+
+def _publish_good(server: Server, checks: Checks) -> None:
+    if not checks.is_done:
+        server.publish(1)

@@ -22,6 +22,7 @@ from penstock_worker.policy.machine.actions import Action, HoldReason
 from penstock_worker.policy.machine.batch import Batch, Stage
 from penstock_worker.policy.machine.blocks import Blocks
 from penstock_worker.policy.machine.books import Books
+from penstock_worker.policy.machine.circuit import Circuit
 from penstock_worker.policy.machine.leases import Leases
 from penstock_worker.policy.machine.pieces import Pieces
 from penstock_worker.policy.machine.watchdog import Watchdog
@@ -39,6 +40,10 @@ _hold_or_pull, _may_run = whole.Machine._hold_or_pull, running._may_run  # noqa:
 
 def nothing(*_: object) -> None:
     """Stand in for what a machine forgets to do."""
+
+
+def _rest(_: Books, batch: Batch, now: float) -> None:
+    batch.stage, batch.due = Stage.RESTING, now + 1
 
 
 def set_to(owner: object, name: str, value: object) -> Spoil:
@@ -91,6 +96,8 @@ MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
             running, "_may_pass", lambda books, batch, run, now, _: splitting.blame_data(books, batch, run.fault, now)
         ),
     ),
+    "tries_a_batch_for_ever": (0, set_to(running, "split", _rest), set_to(running, "condemn", _rest)),
+    "dead_letters_what_fails_in_an_outage": (0, set_to(Circuit, "failed_by", lambda *_: False)),
     "leaves_rejected_messages_to_a_part_that_is_dropped": (
         1,
         set_to(Books, "remove", lambda books, batch: books.batches.pop(batch.id)),

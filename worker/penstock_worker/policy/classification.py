@@ -26,13 +26,13 @@ CONDITIONS = {
 """By the last part of an error condition."""
 LOST_CLASSES = (
     "Py4JNetworkError",
-    "ConnectionRefusedError",
-    "ConnectionResetError",
-    "BrokenPipeError",
     "OutOfMemoryError",
     "SparkOutOfMemoryError",
 )
-"""Classes that tell of a JVM that is gone, or is not to be trusted any more."""
+"""Classes that tell of a JVM that is gone, or is not to be trusted any more.
+
+None of Python's own for broken connections: those are of what the code talks to. A JVM that is gone is noticed anyway.
+"""
 LOST_STATUS = "UNAVAILABLE"
 """What gRPC says of a Connect server that is gone."""
 PYTHON_CLASSES = ("PythonException",)

@@ -35,7 +35,7 @@ class Entry:
     worker: str
     """Who wrote it last."""
     attempts: int = 0
-    """How often it failed for a reason that may pass."""
+    """How often it failed for a reason that may pass, while others did not."""
     losses: int = 0
     """How often Spark or its worker was lost while it ran, or might have run."""
     oldest: int = 0

@@ -77,7 +77,9 @@ class Batch:
     """What is to be done after this stage."""
     runs: int = 0
     attempts: int = 0
-    """Those that failed for a reason that may pass."""
+    """Those that failed for a reason that may pass, while the circuit was closed."""
+    probes: int = 0
+    """The same while it was open."""
     losses: int = 0
     """How often Spark was lost while it ran."""
     losses_alone: int = 0

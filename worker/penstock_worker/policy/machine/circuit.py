@@ -1,7 +1,7 @@
 """The circuit: open once several batches in a row failed for a reason that may pass, so that it is not theirs alone.
 
-While it is open nothing is pulled, and one run at a time tries whether it passed, after waits that grow. Knows
-batches by their ids. Does not know what runs.
+While it is open nothing is pulled, nothing becomes a dead letter for such a reason, and one run at a time tries whether
+it passed, after waits that grow. Knows batches by their ids. Does not know what runs.
 """
 
 from dataclasses import dataclass, field

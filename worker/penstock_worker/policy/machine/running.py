@@ -3,7 +3,8 @@
     ok          what follows is in settling.py
     data        halves, down to the message (splitting.py)
     code        the worker stops (ending.py)
-    transient   again after growing waits, the lease held; after the last attempt given back with a delay. So a deadline
+    transient   again after growing waits, the lease held; after the last attempt halves, down to the message, which
+                becomes a dead letter. So a deadline. While the circuit is open nothing becomes one
     engine lost again under the same id, once the driver is ready (losing.py)
     cancelled   given back
 
@@ -19,7 +20,7 @@ from penstock_worker.policy.machine.ending import stop_for_code
 from penstock_worker.policy.machine.events import RunEnded
 from penstock_worker.policy.machine.leaving import cancel
 from penstock_worker.policy.machine.losing import await_driver, lost
-from penstock_worker.policy.machine.settling import went_well
+from penstock_worker.policy.machine.settling import next_stage, went_well
 from penstock_worker.policy.machine.splitting import blame_data, condemn, split
 from penstock_worker.policy.outcome import Fault, Outcome, Verdict
 
@@ -135,26 +136,43 @@ def _code(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
 
 
 def _may_pass(books: Books, batch: Batch, outcome: Outcome, now: float, chance: float) -> None:
+    """Run a batch again, until it has failed too often: then a message of it is to blame, unless nothing else works.
+
+    While the circuit is open a failure is no attempt. A batch of several messages may be halved all the same, as parts
+    of it may be well; a single message is given back.
+    """
     retry = books.settings.retry
-    batch.attempts += 1
     batch.fault = outcome.fault
     if books.circuit.failed_by(batch.id, now, chance):
         books.report(Note.CIRCUIT_OPEN, batch)
-    attempt = (batch.attempts - 1) % retry.max_attempts + 1
+    if books.circuit.is_open:
+        batch.probes += 1
+    else:
+        batch.attempts += 1
+    failures = batch.attempts + batch.probes
     seconds = outcome.retry_after_seconds
-    wait_seconds = growing(retry, attempt, chance) if seconds is None else seconds
-    if attempt == retry.max_attempts or wait_seconds > 2 * retry.max_delay_seconds:
+    wait_seconds = growing(retry, failures, chance) if seconds is None else seconds
+    is_exhausted = failures >= retry.max_attempts
+    if is_exhausted and batch.count > 1:
+        split(books, batch, now)
+    elif is_exhausted and not books.circuit.is_open and batch.attempts >= retry.max_attempts:
+        condemn(books, batch, now)
+    elif is_exhausted or wait_seconds > 2 * retry.max_delay_seconds:
+        if books.settings.ledger:  # for who gets it next
+            books.out.append(actions.WriteLedger(batch.entry(books.settings.worker)))
         books.give_back_batch(batch, max(wait_seconds, retry.max_delay_seconds))
-        return
-    batch.stage, batch.due = Stage.RESTING, now + wait_seconds
-    books.forget_run(batch)
-    books.report(Note.RETRIED, batch, seconds=wait_seconds)
+    else:
+        batch.stage, batch.due = Stage.RESTING, now + wait_seconds
+        books.forget_run(batch)
+        books.report(Note.RETRIED, batch, seconds=wait_seconds)
 
 
 def wake_rested(books: Books, now: float) -> None:
+    """Have those run again that rested; the ledger is told first how often they failed."""
     for batch in books.batches.values():
         if batch.stage is Stage.RESTING and batch.due <= now:
-            batch.stage = Stage.READY
+            batch.todo = [Stage.OPENING] if books.settings.ledger else []
+            next_stage(batch, now)
 
 
 # Losses

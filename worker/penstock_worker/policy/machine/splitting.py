@@ -1,4 +1,5 @@
-"""What cannot be processed is found by halves: a batch that fails for its data is cut in two, down to single messages.
+"""What cannot be processed is found by halves: a batch that fails for its data, or each time that it is tried, is cut
+in two, down to single messages.
 
 A single message that fails is condemned, and becomes a dead letter once all of the batch that it was cut from is
 decided; so a batch that turns out to be bad as a whole leaves no dead letters behind. That is when too many runs were
@@ -41,7 +42,7 @@ def split(books: Books, batch: Batch, now: float) -> None:
     opened = [books.open(half, now, redelivered=batch.redelivered, root=batch.root) for half in halves]
     books.remove(batch)
     for part in opened:
-        part.is_suspect, part.fault = batch.is_suspect, batch.fault
+        part.is_suspect, part.fault, part.attempts = batch.is_suspect, batch.fault, batch.attempts
 
 
 def condemn(books: Books, batch: Batch, now: float) -> None:
