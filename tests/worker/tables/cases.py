@@ -174,6 +174,21 @@ def test_a_database_takes_the_longest_names_and_a_ledger_of_another_schema_is_no
     postgres(spark, url, "DROP SCHEMA other CASCADE")
 
 
+def test_a_batch_may_write_to_one_table_several_times_under_different_names(spark: SparkSession, url: str) -> None:
+    name = create_table(spark, url, "in_parts")
+
+    def process(df: DataFrame, batch: Batch) -> list[bool]:
+        rows = parsed(df, batch)
+        low, high = rows.where("seq <= 5"), rows.where("seq > 5")
+        added = [batch.jdbc(low, url, name), batch.jdbc(high, url, name, name="high")]
+        with pytest.raises(ValueError, match=f"The batch has written to {name} by the name 'high' already"):
+            batch.jdbc(low, url, name, name="high")
+        return added
+
+    assert [run(process, ORDERS, spark=spark).returned for _ in range(2)] == [[True, True], [False, False]]
+    assert count(spark, url, name) == 10
+
+
 def test_a_database_takes_one_of_two_attempts_that_overlap_and_both_succeed(spark: SparkSession, url: str) -> None:
     for overlap in range(OVERLAPS):
         name = create_table(spark, url, f"overlap_{overlap}")

@@ -57,6 +57,8 @@ class Batch:
         self._parsed: list[Parsed] = []
         self._files = StagedFiles(spark, self.id)
         self._outgoing: list[pa.Table] = []
+        self._written: set[tuple[str, str, str]] = set()
+        """By `jdbc`: URL, table and name."""
 
     @property
     def id(self) -> str:
@@ -196,17 +198,27 @@ class Batch:
         url: str,
         table: str,
         *,
+        name: str = "",
         properties: Mapping[str, str] | None = None,
         on_conflict: str | None = None,
     ) -> bool:
         """Append rows to a database's table, once however often the batch is run; False if they were there already.
 
-        One transaction adds the rows and a line in the table penstock_batches, which is made if it is not there.
+        One transaction adds the rows and a line in the table penstock_batches, which is made if it is not there. Give
+        names where a batch writes to one table several times: a second write of the same name is refused.
         `properties` are Spark's for JDBC: user, password, driver. `on_conflict`, where the database knows it, is what
         follows ON CONFLICT, such as "(stream, seq) DO NOTHING". The target must exist, and the driver's jar must be
         in spark.jars or spark.jars.packages. Not through Spark Connect.
         """
-        return JdbcTable(df, url, table, properties or {}).write(self.id, on_conflict)
+        target = (url, table, name)
+        if target in self._written:
+            known = f"by the name {name!r}" if name else "without a name"
+            raise ValueError(
+                f"The batch has written to {table} {known} already, and a second write would be taken for a repetition "
+                'of that: give each its own, as in batch.jdbc(…, name="refunds"), or write all rows at once.'
+            )
+        self._written.add(target)
+        return JdbcTable(df, url, table, properties or {}, name).write(self.id, on_conflict)
 
     def already_done(self, *, path: str | None = None, iceberg: str | None = None) -> bool:
         """Tell whether a sink has this batch from an earlier attempt: files under a base, or an Iceberg table.

@@ -39,8 +39,9 @@ each.
 class JdbcTable:
     """One target table, as one batch sees it."""
 
-    def __init__(self, df: DataFrame, url: str, table: str, properties: Mapping[str, str]) -> None:
-        self._df = df
+    def __init__(self, df: DataFrame, url: str, table: str, properties: Mapping[str, str], name: str) -> None:
+        """`name` tells several writes of one batch to one table apart."""
+        self._df, self._name = df, name
         session: Any = df.sparkSession
         if is_connect(session):
             raise ValueError(
@@ -55,7 +56,8 @@ class JdbcTable:
 
     def write(self, batch_id: str, on_conflict: str | None) -> bool:
         """Append the rows, once; False if an earlier attempt at the batch has."""
-        key = hashlib.sha256(f"{batch_id} {self._table}".encode()).hexdigest()
+        written = f"{batch_id} {self._table}{self._name and f' {self._name}'}"
+        key = hashlib.sha256(written.encode()).hexdigest()
         with self._connected() as connection:
             self._ensure_ledger(connection)
             if self._has(connection, key):
