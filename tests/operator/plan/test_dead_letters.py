@@ -7,6 +7,7 @@ import pytest
 
 from penstock_jetstream.core.headers import Headers, encode
 from penstock_operator.plan.dead_letters import ConditionError, DeadLetter, condition, dead_letter, replay_id
+from penstock_operator.services.nats.dead_letters import cannot_replay
 from penstock_worker.engine.letters import Desk
 from penstock_worker.engine.rows import Rows
 from penstock_worker.policy.machine.actions import Letter
@@ -18,12 +19,12 @@ STORED = datetime(2026, 1, 31, 12, tzinfo=UTC)
 FAULT = Fault("KeyError", "'amount'", "CAST_INVALID_INPUT", "22018", "Traceback\n  line 3", "etl.py:3")
 
 
-def written(headers: Mapping[str, Sequence[str]], raw: bytes = b"") -> Headers:
+def written(headers: Mapping[str, Sequence[str]], raw: bytes = b"", most: int = 1 << 20) -> Headers:
     """Return the headers of the dead letter that a worker writes for a message with these headers."""
     header = raw or (encode(headers) if headers else b"")
     message = Rows([b"orders.eu"], [b"reply"], [b"{}"], {0: header} if header else {}, [7], [3], [1])
     letter = Letter(piece=Piece(1, 0, 1), sequence=7, reason="no amount", fault=FAULT, attempts=2)
-    draft = DESK.draft(letter, "ORDERS.etl.1-9.0f", message, max_payload_bytes=1 << 20)
+    draft = DESK.draft(letter, "ORDERS.etl.1-9.0f", message, max_payload_bytes=most)
     return Headers(encode(draft.headers))
 
 
@@ -44,6 +45,15 @@ def test_dead_letter_reads_as_the_worker_wrote_it() -> None:
     assert read(raw=b"NATS/1.0\r\nno colon\r\n\r\n").has_raw_headers
     empty = dead_letter(1, STORED, Headers(b""))
     assert (empty.reason, empty.subject, empty.trace, dict(empty.headers)) == ("", "", [], {})
+
+
+def test_a_letter_whose_message_was_cut_or_has_no_subject_is_not_replayed() -> None:
+    cut = dead_letter(12, STORED, written({}, b"NATS/1.0\r\nno colon\r\n\r\n", most=10))
+    unreadable = read(raw=b"NATS/1.0\r\nno colon\r\n\r\n")
+    reasons = [
+        cannot_replay(letter) or "" for letter in (cut, unreadable, dead_letter(1, STORED, Headers(b"")), read())
+    ]
+    assert [reason.partition(" ")[2][:12] for reason in reasons] == ["message was ", "headers of i", "does not say", ""]
 
 
 def test_replay_has_only_the_messages_own_headers_and_those_with_a_meaning_for_the_server_stay_renamed() -> None:

@@ -4,8 +4,9 @@ from penstock_worker.policy.machine import actions, events
 from penstock_worker.policy.machine.pieces import Piece
 from penstock_worker.policy.machine.recall import KEPT_ACK_WAITS
 from penstock_worker.policy.machine.settling import SETTLE_TRIES
+from penstock_worker.policy.machine.splitting import LETTER_TRIES
 from penstock_worker.policy.outcome import Verdict
-from tests.worker.machine.playing import ACK_WAIT_SECONDS, Play
+from tests.worker.machine.playing import ACK_WAIT_SECONDS, TICK_SECONDS, Play
 
 
 def test_ledger_has_a_batch_before_it_runs_and_until_the_ack_floor_has_been_behind_it_for_a_while() -> None:
@@ -36,7 +37,7 @@ def test_a_message_is_terminated_only_once_its_dead_letter_is_published() -> Non
     letters = play.one(actions.PublishLetters)
     assert [(letter.sequence, letter.reason, letter.fault) for letter in letters.letters] == [(2, "no", None)]
     assert not play.take(actions.Settle)
-    play.handle(events.LettersFailed(letters.batch_id, "no answer"))
+    play.handle(events.LettersFailed(letters.batch_id, "no answer", frozenset({2})))
     assert not play.take(actions.Settle)
     play.wait(1)
     assert play.one(actions.PublishLetters) == letters
@@ -44,6 +45,25 @@ def test_a_message_is_terminated_only_once_its_dead_letter_is_published() -> Non
     settle = play.one(actions.Settle)
     assert settle.acknowledged == (Piece(1, 0, 1), Piece(1, 2, 3))
     assert settle.terminated == (actions.Terminated((Piece(1, 1, 2),), "no"),)
+
+
+def test_a_letter_that_is_never_stored_holds_its_own_message_alone() -> None:
+    play, run = Play.running(*range(1, 6), ledger=True)
+    play.end(run, Verdict.OK, rejected=(2, 4))
+    for _ in range(LETTER_TRIES):
+        play.handle(events.LettersFailed(run.batch_id, "too large", frozenset({4})))
+        play.wait(TICK_SECONDS)
+        assert not play.take(actions.Settle)
+    alone = play.take(actions.PublishLetters)[-1]
+    assert [letter.sequence for letter in alone.letters] == [4]
+    entry = play.one(actions.WriteLedger).entry
+    assert (entry.batch_id, entry.committed, entry.ranges) == (run.batch_id, True, ((1, 3), (5, 5)))
+    play.handle(events.LedgerWritten(run.batch_id), events.Settled(run.batch_id))
+    tally = play.machine.books.tally
+    assert (tally.acked, tally.dead_lettered, play.held) == (3, 1, 1)
+    play.handle(events.LettersPublished(alone.batch_id), events.LedgerWritten(alone.batch_id))
+    play.handle(events.Settled(alone.batch_id))
+    assert (tally.acked, tally.dead_lettered, play.held) == (3, 2, 0)
 
 
 def test_outgoing_messages_are_published_before_any_settle_and_if_they_are_lost_the_batch_runs_again() -> None:

@@ -302,7 +302,8 @@ class Engine:
         messages = self.messages_of(tuple(letter.piece for letter in action.letters))
         if [letter.sequence for letter in action.letters] != [sequence for sequence, _ in messages]:
             raise Violation(f"a letter of batch {action.batch_id} is about another message: {action.letters}")
-        good, bad = told.LettersPublished(action.batch_id), told.LettersFailed(action.batch_id, "no answer")
+        sequences = frozenset(sequence for sequence, _ in messages)
+        good, bad = told.LettersPublished(action.batch_id), told.LettersFailed(action.batch_id, "no answer", sequences)
         self._ask(lambda: self.server.publish_letters(messages), good, bad)
 
     def _settle(self, action: wants.Settle) -> None:

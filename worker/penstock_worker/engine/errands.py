@@ -17,7 +17,7 @@ from penstock_worker.engine.ledger_store import LedgerStore
 from penstock_worker.engine.letters import Desk
 from penstock_worker.engine.metrics import Metrics
 from penstock_worker.engine.prerequisites import Prerequisites
-from penstock_worker.engine.publishing import CannotPublishError, publish
+from penstock_worker.engine.publishing import CannotPublishError, publish, publish_each
 from penstock_worker.engine.rows import Rows
 from penstock_worker.engine.shelf import Shelf
 from penstock_worker.engine.standing import Standing
@@ -83,16 +83,24 @@ class Errands:
 
     async def publish_letters(self, asked: actions.PublishLetters, messages: list[Rows]) -> None:
         most = self.jetstream.connection.server.max_payload_bytes
+        drafts = [
+            self.desk.draft(letter, asked.batch_id, message, max_payload_bytes=most)
+            for letter, message in zip(asked.letters, messages, strict=True)
+        ]
         try:
-            drafts = [
-                self.desk.draft(letter, asked.batch_id, message, max_payload_bytes=most)
-                for letter, message in zip(asked.letters, messages, strict=True)
-            ]
             await self.prerequisites.check_dead_letters()
-            await publish(self.jetstream, drafts, stream=self.settings.dead_letter_stream)
+            problems = await publish_each(self.jetstream, drafts, stream=self.settings.dead_letter_stream)
         except (CannotPublishError, JetStreamError) as problem:
+            problems = [CannotPublishError(str(problem))] * len(drafts)
+        failed = {
+            letter.sequence: problem
+            for letter, problem in zip(asked.letters, problems, strict=True)
+            if problem is not None
+        }
+        if failed:
             self.prerequisites.look_again()
-            self.tell(events.LettersFailed(asked.batch_id, str(problem)))
+            why = str(next(iter(failed.values())))
+            self.tell(events.LettersFailed(asked.batch_id, why, frozenset(failed)))
         else:
             self.tell(events.LettersPublished(asked.batch_id))
 

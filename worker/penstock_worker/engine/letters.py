@@ -1,16 +1,20 @@
 """What a dead letter says: the message as it was, and in headers where it came from and why it could not be processed.
 
-Pure. Knows the headers' names, and that a letter must fit into what the server takes. Does not publish.
+A letter must fit into what the server takes: the trace is omitted first, and then the message is cut. What was cut is
+told by its size and digest, so that the message can be recognized where it is still in its stream. Pure; does not
+publish.
 """
 
 import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock_jetstream.core.headers import Headers, encode
+from penstock_jetstream.core.subjects import encode_target
 from penstock_jetstream.core.times import time_of
 from penstock_jetstream.errors import ProtocolError, UsageError
-from penstock_worker.engine.publishing import CannotPublishError, Draft
+from penstock_worker.engine.publishing import Draft
 from penstock_worker.engine.rows import Rows
 from penstock_worker.policy.machine.actions import Letter
 from penstock_worker.policy.outcome import Fault
@@ -21,9 +25,13 @@ ORIGINAL = f"{PREFIX}Original-"
 RAW_HEADERS = f"{PREFIX}Original-Headers"
 """The whole block in base64, where it is not made as headers are."""
 TRACE = f"{PREFIX}Trace"
+CUT = f"{PREFIX}Cut"
+UNNAMED = "subject-"
+"""Before the digest of a subject that is too long for a letter's, or that nothing can be published to."""
 LONGEST_TRACE = 8192
 LONGEST_TEXT = 2048
 LINE_BREAK = "\\n"
+DIGEST_LETTERS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +48,22 @@ class Desk:
     def draft(self, letter: Letter, batch_id: str, message: Rows, *, max_payload_bytes: int) -> Draft:
         """Return the letter of a message: rows with just that one."""
         (subject, data, header) = message.subjects[0], message.payloads[0], message.headers.get(0, b"")
-        headers = {**_original(header), **self._facts(letter, batch_id, message), **_why(letter.reason, letter.fault)}
+        facts, why = self._facts(letter, batch_id, message), _why(letter.reason, letter.fault)
+        headers = {**_original(header), **facts, **why}
         kept = _fitted(headers, len(data), max_payload_bytes)
         if kept is None:
-            raise CannotPublishError(
-                f"Message {letter.sequence} of stream {self.stream} cannot become a dead letter: with {len(data)} "
-                f"bytes of data there is no room for its headers below the server's max_payload, {max_payload_bytes}. "
-                "Raise that a little; nothing is lost meanwhile."
-            )
+            kept, data = _cut(facts, why, header, data, max_payload_bytes)
         made = message.timestamps_ns[0]  # a stream of the same name, made anew, has another message of this sequence
         message_id = f"{self.stream}:{letter.sequence}:{self.consumer}:{made}"
-        return Draft(f"{self.subject}.{subject.decode(errors='replace')}", data, kept, message_id)
+        return Draft(self._subject_of(subject), data, kept, message_id)
+
+    def _subject_of(self, original: bytes) -> str:
+        subject = f"{self.subject}.{original.decode(errors='replace')}"
+        try:
+            encode_target(subject)
+        except UsageError:
+            return f"{self.subject}.{UNNAMED}{hashlib.sha256(original).hexdigest()[:DIGEST_LETTERS]}"
+        return subject
 
     def _facts(self, letter: Letter, batch_id: str, message: Rows) -> dict[str, list[str]]:
         facts = {
@@ -103,6 +116,20 @@ def _fitted(headers: dict[str, list[str]], data_bytes: int, most: int) -> dict[s
     """Return headers that fit beside the data, without the trace if need be; None if they cannot."""
     without_trace = {name: values for name, values in headers.items() if name != TRACE}
     return next((kept for kept in (headers, without_trace) if data_bytes + _bytes(kept) <= most), None)
+
+
+def _cut(
+    facts: dict[str, list[str]], why: dict[str, list[str]], header: bytes, data: bytes, most: int
+) -> tuple[dict[str, list[str]], bytes]:
+    """Return headers without the message's own, and as much of its data as there is room for beside them."""
+    lost = {"Headers": header, "Data": data} if header else {"Data": data}
+    told = {
+        f"{CUT}-{what}": [f"{len(whole)} bytes, sha256 {hashlib.sha256(whole).hexdigest()}"]
+        for what, whole in lost.items()
+    }
+    headers = {**facts, **why, **told, CUT: ["The message was too large for a dead letter."]}
+    headers.pop(TRACE, None)
+    return headers, data[: max(0, most - _bytes(headers))]
 
 
 MESSAGE_ID_BYTES = 1024

@@ -29,20 +29,26 @@ class Draft:
     message_id: str
 
 
-async def publish(jetstream: JetStream, drafts: Iterable[Draft], *, stream: str | None = None) -> None:
-    """Publish messages, and return when each has its PubAck: from that stream, if one is named."""
-    acks: list[tuple[Draft, asyncio.Future[PubAck]]] = []
-    refused: CannotPublishError | None = None
+async def publish(jetstream: JetStream, drafts: Iterable[Draft]) -> None:
+    """Publish messages, and return when each has its PubAck."""
+    for problem in await publish_each(jetstream, drafts):
+        if problem is not None:
+            raise problem
+
+
+async def publish_each(
+    jetstream: JetStream, drafts: Iterable[Draft], *, stream: str | None = None
+) -> list[CannotPublishError | None]:
+    """Publish messages, and return for each why it has no PubAck, or None: one from that stream, if one is named."""
+    sent: list[tuple[Draft, asyncio.Future[PubAck] | JetStreamError]] = []
     async with jetstream.publisher(max_in_flight=MOST_ON_THEIR_WAY, timeout_seconds=PUBLISH_SECONDS) as publisher:
         for draft in drafts:
             try:
-                acks.append((draft, await _submit(publisher, draft, stream)))
+                sent.append((draft, await _submit(publisher, draft, stream)))
             except JetStreamError as problem:
-                refused = _cannot(draft, problem)
-                break
-    failures = [_cannot(draft, failure) for draft, ack in acks if (failure := ack.exception()) is not None]
-    if refused or failures:
-        raise refused or failures[0]
+                sent.append((draft, problem))
+    outcomes = [(draft, each if isinstance(each, JetStreamError) else each.exception()) for draft, each in sent]
+    return [None if problem is None else _cannot(draft, problem) for draft, problem in outcomes]
 
 
 async def _submit(publisher: Publisher, draft: Draft, stream: str | None) -> asyncio.Future[PubAck]:

@@ -248,19 +248,27 @@ def _fault(letter: DeadLetter, subject: str, stream: str) -> str | None:
 
     Whoever may publish dead letters of a group must not have a person publish anywhere else.
     """
-    if not letter.subject:
-        return "It does not say on which subject it was: no worker of Penstock wrote it."
-    if letter.subject != subject:
-        return (
-            f"It says that its message was on {letter.subject}, and it was published as the letter of one on {subject}."
-        )
-    if letter.stream != stream:
-        return f"It says that its message was in stream {letter.stream}, and the group's messages are in {stream}."
-    if subject.startswith(RESERVED):
-        return f"Its subject {subject} is reserved for NATS itself."
-    if letter.has_raw_headers:
-        return "The headers of its message were not made as headers are, and cannot be sent again as they were."
-    return None
+    faults = (
+        (not letter.subject, "It does not say on which subject it was: no worker of Penstock wrote it."),
+        (
+            letter.subject != subject,
+            f"It says that its message was on {letter.subject}, and it was published as the letter of one on {subject}.",
+        ),
+        (
+            letter.stream != stream,
+            f"It says that its message was in stream {letter.stream}, and the group's messages are in {stream}.",
+        ),
+        (subject.startswith(RESERVED), f"Its subject {subject} is reserved for NATS itself."),
+        (
+            letter.fact("Cut"),
+            "Its message was too large for a dead letter, and was cut: what is left of it is not the message.",
+        ),
+        (
+            letter.has_raw_headers,
+            "The headers of its message were not made as headers are, and cannot be sent again as they were.",
+        ),
+    )
+    return next((sentence for is_so, sentence in faults if is_so), None)
 
 
 def _why(letter: DeadLetter, problem: JetStreamError) -> str:

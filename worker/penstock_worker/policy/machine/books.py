@@ -133,6 +133,11 @@ class Books:
         self.report(Note.OPENED, batch)
         return batch
 
+    def shrink(self, batch: Batch, pieces: Pieces) -> None:
+        """Leave a batch these of its messages, and its name."""
+        batch.pieces, batch.ranges, batch.count = pieces, self.blocks.ranges(pieces), count(pieces)
+        batch.bytes = sum(map(self.blocks.bytes_of, pieces))
+
     def running(self) -> list[Batch]:
         return [batch for batch in self.batches.values() if batch.stage is Stage.RUNNING]
 

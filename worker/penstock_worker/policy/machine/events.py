@@ -110,10 +110,12 @@ class LettersPublished:
 
 @dataclass(frozen=True, slots=True)
 class LettersFailed:
-    """Answers `PublishLetters`: some may be published. All are published again, later, under the same ids."""
+    """Answers `PublishLetters`: some are not stored, as far as is known. They are published again, later."""
 
     batch_id: str
     why: str
+    sequences: frozenset[int]
+    """Of the messages whose letters these are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,8 +111,9 @@ class Machine:
                 settling.settled(books, batch_id)
             case told.LedgerFailed(batch_id, why):
                 settling.failed(books, batch_id, LEDGER_ANSWERS, why, now=now, chance=chance)
-            case told.LettersFailed(batch_id, why):
+            case told.LettersFailed(batch_id, why, sequences):
                 settling.failed(books, batch_id, {Stage.BURYING}, why, now=now, chance=chance)
+                splitting.set_letters_apart(books, batch_id, sequences, now)
             case told.OutgoingFailed(batch_id, run, _, gone) if gone:
                 running.outgoing_gone(books, batch_id, run)
             case told.OutgoingFailed(batch_id, _, why):

@@ -7,12 +7,14 @@ needed, or too many messages, or more than half of them, cannot be processed: th
 or a schema that changed, and the worker stops. So it does after too many bad messages in a row, batch after batch.
 """
 
+from collections.abc import Collection
+
 from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.batch import Batch, Root, Stage
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.ending import stop_for_code
-from penstock_worker.policy.machine.pieces import cut
+from penstock_worker.policy.machine.pieces import cut, rows_as_pieces, without
 from penstock_worker.policy.machine.settling import next_stage
 from penstock_worker.policy.outcome import Fault
 
@@ -20,6 +22,8 @@ RUNS_MAX = 64
 CONDEMNED_MAX = 20
 SHARE_COUNTS_FROM = 10
 """Of fewer messages more than half may be bad by chance."""
+LETTER_TRIES = 3
+"""So often the letters of a batch are published before those that fail are left to be published alone."""
 
 
 def blame_data(books: Books, batch: Batch, fault: Fault | None, now: float) -> None:
@@ -62,8 +66,34 @@ def decide(books: Books, now: float) -> None:
     for batch in list(books.batches.values()):
         if batch.stage is Stage.CONDEMNED and not batch.root.undecided and not books.ending:
             batch.root.condemned.remove(batch)
-            batch.todo = [Stage.BURYING, *([Stage.COMMITTING] if books.settings.ledger else []), Stage.SETTLING]
-            next_stage(batch, now)
+            _bury(books, batch, now)
+
+
+def set_letters_apart(books: Books, batch_id: str, sequences: Collection[int], now: float) -> None:
+    """Let a batch go on without those of its messages whose dead letters nobody stores; they are a batch of their own.
+
+    The ledger then has that batch as committed without them, and no entry for them until their letters are stored:
+    whoever gets them before that runs them again.
+    """
+    batch = books.batches.get(batch_id)
+    if batch is None or batch.stage is not Stage.BURYING or batch.failures < LETTER_TRIES:
+        return
+    rows = books.blocks.find(batch.pieces, sequences)
+    if not rows or len(rows) == batch.count:
+        return
+    others = without(batch.pieces, set(rows.values()))
+    apart = books.open(rows_as_pieces(rows[each] for each in sorted(rows)), now, redelivered=batch.redelivered)
+    apart.root.undecided.clear()
+    apart.runs, apart.fault = batch.runs, batch.fault
+    apart.dead = {sequence: batch.dead.pop(sequence) for sequence in rows}
+    _bury(books, apart, now)
+    books.shrink(batch, others)
+    next_stage(batch, now)
+
+
+def _bury(books: Books, batch: Batch, now: float) -> None:
+    batch.todo = [Stage.BURYING, *([Stage.COMMITTING] if books.settings.ledger else []), Stage.SETTLING]
+    next_stage(batch, now)
 
 
 def _too_many(books: Books, root: Root) -> str:
