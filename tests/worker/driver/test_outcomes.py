@@ -1,5 +1,7 @@
 """The outcome of a run, by what the user's code does with real Spark."""
 
+import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -8,8 +10,10 @@ import pytest
 from penstock_worker.exchange.client import DriverFaultError
 from penstock_worker.exchange.columns import COLUMNS
 from penstock_worker.policy.outcome import Rejection, Verdict
-from tests.worker.driver.driving import LONG_SECONDS, RunningDriver, assert_words_decide_nothing, handed, rows
+from tests.worker.driver.driving import LONG_SECONDS, QUOTING, RunningDriver, assert_words_decide_nothing, handed, rows
 
+SECRET = "s3cret-payload"
+JOBS_LINES = Path(__file__).with_name("code").joinpath("jobs.py").read_text().splitlines()
 VERDICTS = {
     "raise_reject": Verdict.DATA,
     "bad_cast": Verdict.DATA,
@@ -65,6 +69,32 @@ def test_outcome_carries_rejections_retry_delay_and_the_line_of_the_fault(driver
     assert fault.condition is not None
     assert fault.condition.startswith("UNRESOLVED_COLUMN")
     assert (fault.type, fault.sqlstate) == ("AnalysisException", "42703")
+
+
+def test_no_value_is_quoted_in_logs_or_in_the_sentence_of_a_fault(driver: RunningDriver) -> None:
+    for job in (*QUOTING, "write_cast_data", "raise_reject_with_data"):
+        outcome = driver.run_batch(handed(job, 1), (SECRET,))
+        assert outcome.fault is not None
+        assert SECRET in outcome.fault.message
+        assert outcome.fault.type in outcome.fault.sentence
+        assert SECRET not in outcome.fault.sentence
+    assert SECRET not in driver.program.log.read_text()
+
+
+def test_wrong_code_is_told_with_its_line_first_and_logged_once_with_its_traceback(driver: RunningDriver) -> None:
+    before = len(driver.program.log.read_text())
+    faults = [driver.run(job).fault for job in ("wrong_column_made_by_a_helper", "type_error")]
+    column, other = (fault.sentence if fault else "" for fault in faults)
+    line = 1 + JOBS_LINES.index('    column = F.col("no_such_column")')
+    assert re.match(rf"\S+jobs\.py:{line}: AnalysisException: \[UNRESOLVED_COLUMN\S+ A column", column)
+    assert re.match(r"\S+jobs\.py:\d+: TypeError: object of type 'int' has no len\(\)\.$", other)
+    logged = driver.program.log.read_text()[before:]
+    assert "Project [" not in logged
+    told = [json.loads(line) for line in logged.splitlines() if "Run failed" in line]
+    assert [each["trace"].startswith("Traceback") and "jobs.py" in each["trace"] for each in told] == [True, True]
+    assert logged.count("UNRESOLVED_COLUMN") == told[0]["message"].count("UNRESOLVED_COLUMN") + told[0]["trace"].count(
+        "UNRESOLVED_COLUMN"
+    )
 
 
 def test_user_settings_win_and_a_batch_with_its_own_core_has_no_shuffle(driver: RunningDriver) -> None:

@@ -31,6 +31,7 @@ from penstock_worker.policy.settings import DriverSettings, WorkerSettings
 from penstock_worker.probes import Judgement, Pages, serving_beside
 from penstock_worker.spark.contract import Spark
 from penstock_worker.spark.master import shown
+from penstock_worker.spark.versions import silence_errors
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class Driver:
         """`make` returns a Spark that is not started; `told_to_end` may be set by a signal before we serve."""
         self._grace_seconds = settings.engine.grace_seconds + FOLLOW_SECONDS
         self._told_to_end = told_to_end
+        silence_errors()
         driver = settings.driver
         self._probes, self._hang_seconds = driver.probes, driver.hang_seconds
         self._runs = Runs()

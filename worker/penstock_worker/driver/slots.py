@@ -101,7 +101,8 @@ class Slots:
             return self._why(run, error, seconds)
         except Exception as problem:
             log.exception("An error could not be judged")
-            fault = Fault(type(error).__name__, f"It could not be judged: that failed with {type(problem).__name__}.")
+            why = f"It could not be judged: that failed with {type(problem).__name__}."
+            fault = Fault(type(error).__name__, why, sentence=why)
             return Outcome(Verdict.TRANSIENT, seconds, fault=fault)
 
     def _why(self, run: Run, error: BaseException, seconds: float) -> Outcome:
@@ -136,4 +137,6 @@ def _tell(outcome: Outcome) -> None:
         log.debug("Run ended", extra={"facts": facts})
         return
     facts |= {"error": outcome.fault.type, "place": outcome.fault.place, "sqlstate": outcome.fault.sqlstate}
-    log.warning("Run failed: %s", outcome.fault.message.partition("\n")[0], extra={"facts": facts})
+    if outcome.verdict is Verdict.CODE:
+        facts["trace"] = outcome.fault.trace
+    log.warning("Run failed: %s", outcome.fault.told, extra={"facts": facts})

@@ -133,7 +133,7 @@ class DriverLink:
             self._lost(incarnation, str(problem))
             return
         except DriverFaultError as problem:
-            fault = Fault("DriverFaultError", str(problem))
+            fault = Fault("DriverFaultError", str(problem), sentence=str(problem))
             outcome = Outcome(Verdict.ENGINE_LOST, 0.0, fault=fault)
         if self.incarnation == incarnation:  # else it was told to be lost, with all that it had
             self.tell(RunEnded(name.batch_id, name.run, outcome))

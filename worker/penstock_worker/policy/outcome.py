@@ -33,12 +33,19 @@ class Fault:
     type: str
     """The name of its class."""
     message: str
+    """What it says, which may quote payloads: for dead letters."""
     condition: str | None = None
     """Spark's error condition, such as CAST_INVALID_INPUT."""
     sqlstate: str | None = None
     trace: str = ""
     place: str | None = None
     """The line of the user's code that it came from, as FILE:LINE."""
+    sentence: str = ""
+    """What is said of it in logs and in the status: it quotes no payload."""
+
+    @property
+    def told(self) -> str:
+        return self.sentence or self.type
 
 
 @dataclass(frozen=True, slots=True)

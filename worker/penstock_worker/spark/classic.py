@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 STOPPED = "stopped SparkContext"
 """What an error has in it after Spark's context gave up while it was made."""
 TURNED_AWAY = "the master does not answer or does not take it. The log of the master, or that of this worker, says why."
+QUOTING = (
+    "org.apache.spark.executor.Executor",
+    "org.apache.spark.scheduler.TaskSetManager",
+    "org.apache.spark.sql.execution.datasources.FileFormatWriter",
+    "org.apache.spark.sql.execution.datasources.v2",
+    "org.apache.spark.util.Utils",
+)
+"""Loggers of Spark that tell of each failed task, in words that quote values. The driver tells of the run."""
 NO_EXECUTORS = "Spark context stopped while waiting for backend"
 """What Spark says in the end if it could not have executors; why not, it has only logged."""
 
@@ -147,11 +155,18 @@ class ClassicSpark:
             jvm.attach()
             session = SparkSession.builder.getOrCreate()
             settings.check_classic(session._jvm, self._conf)  # noqa: SLF001 - there is no other way in
+            _silence_errors(session)
         except BROKEN_CALL as problem:
             why, may_pass = _why(problem, jvm)
             sentence = f"Spark does not start on {self.name}: {why}"
             raise CannotStartError(sentence, is_permanent=not may_pass) from problem
         return session
+
+
+def _silence_errors(session: "SparkSession") -> None:
+    log4j = session._jvm.org.apache.logging.log4j  # type: ignore[union-attr]  # noqa: SLF001 - py4j's
+    for name in QUOTING:
+        log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
 
 
 def _why(problem: Exception, jvm: Jvm) -> tuple[str, bool]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import AnalysisException
+
 from penstock_worker.spark.versions import BROKEN_CALL, is_of_spark, java_throwable
 
 DEEPEST = 8
@@ -19,6 +21,8 @@ NETWORK = ("java.net.", "java.nio.channels.", "java.util.concurrent.TimeoutExcep
 """What the names of Java's errors begin with that tell of a connection."""
 NO_ANSWER: tuple[type[Exception], ...] = (*BROKEN_CALL, AssertionError, AttributeError, TypeError)
 """What asking an error may end with: it does not know the question, or its JVM is gone, as pyspark asserts in vain."""
+PLAN = ";\n"
+"""Before the whole logical plan, with which the text of an analysis error ends."""
 LONGEST_TEXT = 8192
 """Of a text or trace: a plan in an error may be megabytes."""
 
@@ -32,6 +36,11 @@ class ErrorFacts:
     classes: tuple[str, ...]
     """Its class and that class's ancestors, then those of the JVM's errors behind it, all by full name."""
     text: str
+    line: str = ""
+    """The first line of the text."""
+    is_of_spark: bool = False
+    cause: str | None = None
+    """The class of the JVM's innermost error."""
     condition: str | None = None
     sqlstate: str | None = None
     status: str | None = None
@@ -53,12 +62,15 @@ def facts_of(error: BaseException, code: Sequence[Path] = ()) -> ErrorFacts:
         type=type(telling).__name__,
         classes=(*(_full_name(kind) for kind in type(telling).__mro__), *(name for name, _ in java)),
         text=_cut(text),
+        line=_cut(first_line(telling)),
+        is_of_spark=is_of_spark(telling),
+        cause=java[-1][0] if java else None,
         condition=condition,
         sqlstate=sqlstate,
         status=_status(telling),
         raised=tuple(raised_in(text)),
         trace=_cut(_trace(error)),
-        place=_place(error, code),
+        place=_place_in_plan(telling, code) or _place(error, code),
     )
 
 
@@ -170,9 +182,10 @@ def _text(error: BaseException) -> str:
     """Return what it says; pyspark asks the JVM for that, which may be gone."""
     try:
         details = getattr(error, "details", None)  # of gRPC, whose own text is a page
-        return str(details() if callable(details) else error).strip()
+        text = str(details() if callable(details) else error).strip()
     except NO_ANSWER:
         return str(getattr(error, "_desc", "") or type(error).__name__)
+    return text.partition(PLAN)[0] if isinstance(error, AnalysisException) else text
 
 
 def _trace(error: BaseException) -> str:
@@ -186,6 +199,16 @@ def _place(error: BaseException, code: Sequence[Path]) -> str | None:
         if is_in(Path(frame.filename), code):
             return f"{frame.filename}:{frame.lineno}"
     return None
+
+
+def _place_in_plan(error: BaseException, code: Sequence[Path]) -> str | None:
+    """Return the line of the user's code that Spark names: where a column was made, and not where it was first used."""
+    try:
+        contexts = error.getQueryContext()  # type: ignore[attr-defined]  # pyspark's errors have it
+        places = [context.callSite() for context in contexts if context.contextType().name == "DataFrame"]
+    except NO_ANSWER:
+        return None
+    return next((place for place in places if is_in(Path(place.rpartition(":")[0]), code)), None)
 
 
 def is_in(file: Path, folders: Sequence[Path]) -> bool:

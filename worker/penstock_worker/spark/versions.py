@@ -4,6 +4,7 @@ Knows which names a pyspark may lack. Everything else in this package is the sam
 """
 
 import importlib.util
+import logging
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +20,18 @@ if HAS_JVM:
     from py4j.protocol import Py4JError
 
     BROKEN_CALL = (*BROKEN_CALL, Py4JError)
+
+
+QUOTING = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""pyspark's loggers of each error that it raises: whole, with values, plans and the JVM's stack."""
+
+
+def silence_errors() -> None:
+    """Have pyspark log no error on its own: who catches it says what may be said."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - slow to import
+
+    for name in QUOTING:
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def import_all() -> None:

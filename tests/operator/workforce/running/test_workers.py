@@ -13,7 +13,7 @@ from tests.testbed.kubernetes.control_plane import ControlPlane
 QUICK = {"stabilization": {"up": "0s", "down": "0s"}, "idle": "1s"}
 ONE_BY_ONE = {"maxMessages": 1, "inFlight": 1}
 BROKEN = Outcome(
-    Verdict.CODE, 0.1, fault=Fault("NameError", "name 'totals' is not defined", trace="Traceback", place="etl.py:3")
+    Verdict.CODE, 0.1, fault=Fault("NameError", "", sentence="etl.py:3: NameError: name 'totals' is not defined.")
 )
 pytestmark = [
     pytest.mark.xdist_group("a control plane with controllers"),  # so that one is enough for all of them

@@ -146,6 +146,11 @@ def raise_(error: Exception) -> None:
     raise error
 
 
+def wrong_column_made_by_a_helper(df: DataFrame, _batch: Batch) -> None:
+    column = F.col("no_such_column")
+    df.select(column).collect()
+
+
 def session_closed(_df: DataFrame, batch: Batch) -> None:
     batch.spark.client.release_session()
     batch.spark.range(1).count()
@@ -161,8 +166,10 @@ ONE_LINERS: dict[str, Callable[[DataFrame, Batch], object]] = {
     "send": lambda df, batch: batch.send(df, subject="out.x", data="data"),
     "reject_some": lambda _, batch: batch.reject([batch.first_seq], "no amount"),
     "raise_reject": lambda *_: raise_(Reject("all of it is nonsense")),
+    "raise_reject_with_data": lambda df, _: raise_(Reject(df.collect()[0].data.decode())),
     "raise_retry": lambda *_: raise_(Retry("the table is locked", after_seconds=7)),
     "wrong_column": lambda df, _: df.select("no_such_column").collect(),
+    "write_cast_data": lambda df, batch: write(df.select(F.col("data").cast("string").cast("int")), batch),
     "type_error": lambda *_: len(7),  # type: ignore[arg-type]
     "leave": lambda *_: sys.exit(5),
     "bad_cast": lambda df, _: df.select(F.col("subject").cast("int")).collect(),

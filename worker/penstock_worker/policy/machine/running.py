@@ -28,7 +28,8 @@ DRIVER_DEADLINE_SECONDS = 5.0
 """The driver cancels a run at its deadline; so long after it we do, should it have forgotten."""
 CANCELLING_SECONDS = 35.0
 """A cancelled run that goes on for longer never ends: the driver leaves after 30 s, or is left by us."""
-LOST_FAULT = Fault("EngineLost", "Spark was lost each time that this message was processed.")
+LOST = "Spark was lost each time that this message was processed."
+LOST_FAULT = Fault("EngineLost", LOST, sentence=LOST)
 
 # To the driver
 
@@ -79,7 +80,7 @@ def run_ended(books: Books, event: RunEnded, now: float, chance: float) -> None:
     if batch is None or batch.stage is not Stage.RUNNING or batch.runs != event.run:
         return
     outcome = event.outcome
-    detail = f"{outcome.fault.type}: {outcome.fault.message}" if outcome.fault else ""
+    detail = outcome.fault.told if outcome.fault else ""
     note = actions.Report(
         note=Note.ENDED,
         batch_id=batch.id,
@@ -128,11 +129,9 @@ def _ok(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
 
 
 def _code(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
-    fault = outcome.fault
-    told = f"{fault.type}: {fault.message}" if fault else "the driver told no error"
-    place = f" ({fault.place})" if fault and fault.place else ""
+    told = outcome.fault.told if outcome.fault else "The driver told no error."
     batch.stage = Stage.READY
-    stop_for_code(books, f"The code cannot process batch {batch.id}: {told}{place}", now)
+    stop_for_code(books, f"{told} The code cannot process batch {batch.id}.", now)
 
 
 def _may_pass(books: Books, batch: Batch, outcome: Outcome, now: float, chance: float) -> None:

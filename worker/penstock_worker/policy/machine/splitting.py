@@ -108,5 +108,5 @@ def _too_many(books: Books, root: Root) -> str:
 
 
 def _give_up(books: Books, batch: Batch, why: str, now: float) -> None:
-    told = f"{batch.fault.type}: {batch.fault.message}" if batch.fault else "no error was told"
+    told = batch.fault.told if batch.fault else "no error was told"
     stop_for_code(books, f"Batch {batch.id}: {why} cannot be processed, so it is not the messages. Last: {told}", now)
