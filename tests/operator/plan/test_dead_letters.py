@@ -50,9 +50,8 @@ def test_dead_letter_reads_as_the_worker_wrote_it() -> None:
 def test_a_letter_whose_message_was_cut_or_has_no_subject_is_not_replayed() -> None:
     cut = dead_letter(12, STORED, written({}, b"NATS/1.0\r\nno colon\r\n\r\n", most=10))
     unreadable = read(raw=b"NATS/1.0\r\nno colon\r\n\r\n")
-    reasons = [
-        cannot_replay(letter) or "" for letter in (cut, unreadable, dead_letter(1, STORED, Headers(b"")), read())
-    ]
+    letters = (cut, unreadable, dead_letter(1, STORED, Headers(b"")), read())
+    reasons = [cannot_replay(letter, "orders.eu", "ORDERS") or "" for letter in letters]
     assert [reason.partition(" ")[2][:12] for reason in reasons] == ["message was ", "headers of i", "does not say", ""]
 
 

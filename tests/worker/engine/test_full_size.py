@@ -1,16 +1,16 @@
 """A batch of the usual size lapses on a real server, comes back and is settled, and the event loop is never blocked."""
 
-import gc
 import time
 from asyncio import Handle
 
 import pytest
 
 from penstock_worker.engine.ground import look
-from penstock_worker.engine.ledger_store import open_ledger
+from penstock_worker.engine.ledger_store import LedgerStore
 from penstock_worker.policy.identity import batch_id
 from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.settings import BatchSettings
+from tests.testbed.heap import small_heap
 from tests.testbed.waiting import WITHIN_SECONDS, eventually_async
 from tests.worker.engine.working import CONSUMER, SECOND, Scene
 
@@ -25,7 +25,7 @@ ACK_WAIT_SECONDS = 4
 async def write_entries(work: Scene) -> str:
     """Write open batches of other workers to the ledger, and return the id of the first, which has all messages."""
     ground = await look(work.js, work.settings.engine)
-    ledger = await open_ledger(work.js, work.stream, CONSUMER, incarnation=ground.life, replicas=1)
+    ledger = LedgerStore(work.js, work.stream, CONSUMER, ground.life)
     newest = (await work.js.direct.get(work.stream, sequence=MESSAGES)).timestamp_ns
     names = []
     for number in range(ENTRIES):
@@ -83,17 +83,17 @@ async def test_batch_of_the_usual_size_comes_back_without_blocking_the_event_loo
     await deliver_to_a_lost_worker(work)
     await work.js.consumers.update(work.stream, {**(await work.info()).config, "ack_wait": ACK_WAIT_SECONDS * SECOND})
     lost = await write_entries(work)
-    gc.collect()  # what publishing left
     work.change(batch=BatchSettings())
     gate = work.hold_runs()
     watch = Watch(monkeypatch)
-    async with work.worker():
-        await work.eventually(gate.has_begun.is_set, "the batch of the lost worker runs")
-        before = (await work.info()).delivered.consumer_sequence
-        freeze_this_process()
-        await eventually_async(lambda: delivered(before // MESSAGES + 1), "its messages come again")
-        gate.open()
-        await work.until(pending=0)
+    with small_heap():
+        async with work.worker():
+            await work.eventually(gate.has_begun.is_set, "the batch of the lost worker runs")
+            before = (await work.info()).delivered.consumer_sequence
+            freeze_this_process()
+            await eventually_async(lambda: delivered(before // MESSAGES + 1), "its messages come again")
+            gate.open()
+            await work.until(pending=0)
     ((handed, _),) = work.script.handed
     assert (handed.name.batch_id, handed.count) == (lost, MESSAGES)
     assert watch.longest < STALL_SECONDS

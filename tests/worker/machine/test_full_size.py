@@ -1,6 +1,5 @@
 """Batches of the usual size lapse and come back, with a ledger full of entries, and the event loop is never blocked."""
 
-import gc
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing_extensions import override
 from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine import actions, events
 from penstock_worker.policy.settings import BatchSettings
+from tests.testbed.heap import small_heap
 from tests.worker.machine.playing import SETTINGS, Play
 from tests.worker.machine.test_recalling import entry
 
@@ -62,19 +62,10 @@ def lapses() -> Iterator[tuple[str, list[Entry], list[list[int]]]]:
     yield "of a batch between those of another worker, which handed half of it back", shared, halves
 
 
-@pytest.fixture(autouse=True)
-def small_heap() -> Iterator[None]:
-    """Keep what other tests left in this process out of the garbage collections that fall into a step."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.mark.full
 def test_batches_of_the_usual_size_come_back_in_short_steps(subtests: pytest.Subtests) -> None:
     for name, entries, blocks in lapses():
-        with subtests.test(name):
+        with subtests.test(name), small_heap():
             play = TimedPlay(replace(SETTINGS, batch=BatchSettings(max_bytes=1 << 30, in_flight=1)))
             play.ledger = tuple(entries)
             play.handle(events.Started(), events.DriverReady("one"), events.LedgerRead(play.ledger))

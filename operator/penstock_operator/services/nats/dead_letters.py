@@ -205,7 +205,7 @@ class DeadLetters:
 
     def cannot_replay(self, found: Found) -> str | None:
         """Tell why a message cannot be sent as it was, as far as its letter tells."""
-        return _fault(found.letter, found.subject, self._source)
+        return cannot_replay(found.letter, found.subject, self._source)
 
     async def _check_removal(self) -> None:
         """Refuse to send what would stay a dead letter as well."""
@@ -243,7 +243,7 @@ class CannotReplayError(Exception):
     """Messages cannot be sent as they were, or not without being there twice then. The text says why."""
 
 
-def _fault(letter: DeadLetter, subject: str, stream: str) -> str | None:
+def cannot_replay(letter: DeadLetter, subject: str, stream: str) -> str | None:
     """Tell why a message cannot be sent as it was: it was on this subject of this stream, if a worker wrote the letter.
 
     Whoever may publish dead letters of a group must not have a person publish anywhere else.
