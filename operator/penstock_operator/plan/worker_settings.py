@@ -26,6 +26,8 @@ class WorkerPlace:
     socket: str
     work_folder: str
     python_path: tuple[str, ...] = ()
+    code_source: str | None = None
+    """Where the code is copied from, as the kubelet changes a ConfigMap's files while the worker runs."""
     servers: tuple[str, ...]
     secret_files: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Where each value of a Secret is that the Connection or Spark names, by the Secret's name and the key."""
@@ -59,6 +61,7 @@ def worker_settings(
         "driver": {
             "entrypoint": spec.handler.entrypoint,
             "python_path": list(worker.python_path),
+            "code_source": worker.code_source,
             "master": spec.spark.master,
             "token_file": _file(worker, spec.spark.token_secret_ref),
             "conf": dict(spec.spark.conf),

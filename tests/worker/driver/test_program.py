@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock_worker.driver.ground import copy_code
 from penstock_worker.driver.liveness import liveness
 from penstock_worker.driver.runs import Run
 from penstock_worker.policy.outcome import Verdict
@@ -42,6 +43,29 @@ def test_wrong_settings_are_reported_with_their_place() -> None:
     assert refusal(driver) == f"{file}: driver.entrypoint: it is missing."
     file.unlink()
     assert "No such file or directory" in refusal(driver)
+
+
+def publish_as_the_kubelet_does(folder: Path, revision: str) -> None:
+    """Write a revision of a ConfigMap to a volume, and have the files of it replace those before by one rename."""
+    (folder / revision).mkdir(parents=True)
+    (folder / revision / "etl.py").write_text(revision)
+    link = folder / "..data_tmp"
+    link.symlink_to(revision)
+    link.replace(folder / "..data")
+    if not (folder / "etl.py").is_symlink():
+        (folder / "etl.py").symlink_to("..data/etl.py")
+
+
+def test_drivers_of_a_pod_keep_the_code_that_the_first_of_them_found(tmp_path: Path) -> None:
+    source, code = tmp_path / "config-map", tmp_path / "code"
+    publish_as_the_kubelet_does(source, "..first")
+    code.mkdir()
+    (code / "etl.py").write_text("half of")  # a driver was killed while it copied
+    for revision in ("..second", "..third"):
+        copy_code(source, code)
+        assert [path.name for path in code.glob("*.py")] == ["etl.py"]
+        assert (code / "etl.py").read_text() == "..first"
+        publish_as_the_kubelet_does(source, revision)
 
 
 def test_malformed_master_makes_the_driver_unusable() -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import IO
 
 LOCK = "lock"
+COPIED = ".copied"
+KUBELETS_LINK = "..data"
 _held: list[IO[str]] = []
 
 
@@ -37,6 +39,20 @@ def take_folder(folder: Path) -> None:
             shutil.rmtree(entry)
         else:
             entry.unlink()
+
+
+def copy_code(source: Path, folder: Path) -> None:
+    """Copy code to a folder that stays as it is, unless an earlier driver of this pod has.
+
+    The kubelet replaces all files of a ConfigMap at once, by a link to another folder: only one of these is copied. A
+    driver that ends meanwhile leaves no mark, so that the next one copies everything.
+    """
+    mark = folder / COPIED
+    if mark.exists():
+        return
+    link = source / KUBELETS_LINK
+    shutil.copytree(link.resolve() if link.exists() else source, folder, dirs_exist_ok=True)
+    mark.touch()
 
 
 def offer_modules(folders: Sequence[str]) -> None:

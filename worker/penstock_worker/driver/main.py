@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from penstock_worker import logs
-from penstock_worker.driver.ground import FolderInUseError, offer_modules, take_folder
+from penstock_worker.driver.ground import FolderInUseError, copy_code, offer_modules, take_folder
 from penstock_worker.policy.settings import DriverSettings
 from penstock_worker.policy.telling import read_settings
 from penstock_worker.policy.typed import MalformedError
@@ -42,6 +42,8 @@ def main() -> int:
         settings = read_settings(file.read_bytes())
         driver = settings.driver
         take_folder(Path(driver.work_folder))
+        if driver.code_source is not None:
+            copy_code(Path(driver.code_source), Path(driver.python_path[0]))
         token = _secret(driver)
     except (OSError, MalformedError, FolderInUseError) as problem:
         log.error("%s: %s", file, problem)  # noqa: TRY400 - the sentence says it all

@@ -81,6 +81,8 @@ class DriverSettings:
     """module:function."""
     python_path: tuple[str, ...] = ()
     """Where the code is; put before all else."""
+    code_source: str | None = None
+    """A folder whose files change, as a ConfigMap's do: the first driver copies them to the first of `python_path`."""
     master: str = "local[*]"
     token_file: str | None = None
     conf: dict[str, str] = field(default_factory=dict)

@@ -32,6 +32,7 @@ def volumes_of(spec: QueueGroupSpec, connection: ConnectionSpec, *, calls_api: b
         found.append(_volume(naming.TOKEN_VOLUME, projected={"sources": _secrets([(token.name, token.key)])}))
     if code := spec.handler.config_map_ref:
         found.append(_volume(naming.CODE_VOLUME, configMap={"name": code.name}))
+        found.append(_volume(naming.CODE_COPY_VOLUME, emptyDir={}))
     if calls_api:
         found.append(_volume(naming.API_VOLUME, projected={"sources": _api_sources()}))
     return found
@@ -53,7 +54,8 @@ def driver_mounts(spec: QueueGroupSpec, *, calls_api: bool) -> list[Json]:
     if spec.spark.token_secret_ref:
         found.append(_mount(naming.TOKEN_VOLUME, naming.SECRETS_FOLDER, is_read_only=True))
     if spec.handler.config_map_ref:
-        found.append(_mount(naming.CODE_VOLUME, naming.CODE_FOLDER, is_read_only=True))
+        found.append(_mount(naming.CODE_VOLUME, naming.CODE_SOURCE_FOLDER, is_read_only=True))
+        found.append(_mount(naming.CODE_COPY_VOLUME, naming.CODE_FOLDER))
     if calls_api:
         found.append(_mount(naming.API_VOLUME, naming.API_FOLDER, is_read_only=True))
     return found

@@ -150,11 +150,13 @@ def _too_much(level: PodSecurity, metadata: Json, pod: Json) -> str | None:
 
 def _settings(of: Ingredients, pod: Mapping[str, Any]) -> Json:
     grace = pod.get("terminationGracePeriodSeconds")
+    is_mounted = of.spec.handler.config_map_ref is not None
     worker = WorkerPlace(
         name="",
         socket=naming.SOCKET,
         work_folder=naming.SCRATCH_FOLDER,
-        python_path=(naming.CODE_FOLDER,) if of.spec.handler.config_map_ref else (),
+        python_path=(naming.CODE_FOLDER,) if is_mounted else (),
+        code_source=naming.CODE_SOURCE_FOLDER if is_mounted else None,
         servers=tuple(of.connection.servers),
         secret_files=files.secret_files(of.spec, of.connection),
         grace_seconds=max(1, (grace if isinstance(grace, int) else SPARE_SECONDS) - LAST_SECONDS),

@@ -122,7 +122,9 @@ def test_code_is_in_a_config_map_or_in_the_image() -> None:
     built = made(group(handler=IMAGE))
     assert container(built, "driver")["image"] == "example/etl:1.4"
     assert container(built, "engine")["image"] == "example/worker:1"
-    assert settings(built).driver.python_path == ()
+    assert settings(mounted).driver.code_source == mounts(mounted, "driver")["penstock-code"]
+    assert settings(mounted).driver.python_path == (mounts(mounted, "driver")["penstock-code-copy"],)
+    assert (settings(built).driver.python_path, settings(built).driver.code_source) == ((), None)
     assert "imagePullPolicy" not in container(built, "driver")
 
 
