@@ -1,7 +1,7 @@
 """Lines of a worker's logs, made readable: who said when what, with the facts behind it and an error's trace below.
 
-Pure. Knows the JSON that workers write (penstock_worker.logs). What is no JSON, as of a JVM, belongs to the time of the
-line before it. Does not know where lines come from (local/log_files.py).
+Pure. Knows the JSON that workers write (penstock_worker.logs). What is no JSON, as of a JVM, has the time of the line
+before it. Does not know where lines come from (local/log_files.py).
 """
 
 import json
@@ -19,6 +19,7 @@ TOLD = ("time", "level", "logger", "message", "error", "group", "worker", "accou
 """What has its own place, or is for programs; all else are facts."""
 COLOURS: Mapping[str, str] = {"warning": "yellow", "error": "red", "critical": "red"}
 INDENT = "    "
+SPARKS_TIME, SPARKS_LETTERS = "%y/%m/%d %H:%M:%S", 17
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -57,6 +58,14 @@ def log_line(source: Source, text: str, before: datetime = LONG_AGO) -> LogLine:
         trace=str(told.get("error", "")),
         raw=text,
     )
+
+
+def time_of_spark(text: str) -> datetime | None:
+    """Return the time at which a Spark of this machine wrote a line; None for other lines."""
+    try:
+        return datetime.strptime(text[:SPARKS_LETTERS], SPARKS_TIME).astimezone()
+    except ValueError:
+        return None
 
 
 def readable(line: LogLine, zone: tzinfo | None = None) -> str:

@@ -5,23 +5,24 @@ cluster_logs.py and log_lines.py.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from penstock_operator.cli.log_lines import LONG_AGO, LogLine, log_line, readable
+from penstock_operator.cli.log_lines import LONG_AGO, LogLine, log_line, readable, time_of_spark
 from penstock_operator.cli.naming import complete_group
 from penstock_operator.cli.sources import CONTEXT_OPTION, DEFAULT_NAMESPACE, HomeName, clusters_home
 from penstock_operator.cli.up import state_option
 from penstock_operator.local.log_files import LogFiles, Source, sources
 from penstock_operator.local.state import StateFolder
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 LOOK_SECONDS = 0.2
 TAIL = 100
@@ -170,11 +171,21 @@ class _Reading:
     def more(self) -> list[LogLine]:
         """Return what is new, in the order of time; what one process wrote stays in the order in which it did."""
         found: list[LogLine] = []
-        for source, text in self._files.new_lines():
-            line = log_line(source, text.decode(errors="replace"), self._last.get(source, LONG_AGO))
-            self._last[source] = line.at
-            found.append(line)
+        for source, lines in groupby(self._files.new_lines(), key=itemgetter(0)):
+            found += self._of_one(source, [text.decode(errors="replace") for _, text in lines])
         return sorted(found, key=lambda line: line.at)
+
+    def _of_one(self, source: Source, texts: Iterable[str]) -> list[LogLine]:
+        """Return new lines of a process. Before its first line with a time, lines have the time of that one."""
+        found: list[LogLine] = []
+        last = self._last.get(source, LONG_AGO)
+        for text in texts:
+            line = log_line(source, text, max(last, time_of_spark(text) or last))
+            last = line.at
+            found.append(line)
+        self._last[source] = last
+        first = next((line.at for line in found if line.at > LONG_AGO), datetime.now(UTC))
+        return [line if line.at > LONG_AGO else replace(line, at=first) for line in found]
 
 
 def _print(lines: Sequence[LogLine], *, is_raw: bool) -> None:

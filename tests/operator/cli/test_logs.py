@@ -5,7 +5,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Timer
 from typing import IO
@@ -96,6 +96,20 @@ def test_a_line_that_is_not_json_stays_after_the_line_before_it(state: State) ->
     state.write(2, "after", process="driver")
     lines = state.logs()
     assert [each.split()[-1] for each in lines] == ["before", "\N{REPLACEMENT CHARACTER}[31mheap", "after"]
+
+
+def test_lines_of_spark_are_where_their_own_times_or_their_neighbours_put_them(state: State) -> None:
+    zoned = datetime(2026, 1, 31, 12, 0, 2, tzinfo=UTC).astimezone()
+    state.write_text("Using Spark's default log4j profile", process="driver")
+    state.write_text(f"{zoned:%y/%m/%d %H:%M:%S} WARN Utils: warned", process="driver")
+    state.write_text("\tat its trace", process="driver")
+    state.write(4, "ready", process="driver")
+    state.write_text(f"{zoned:%y/%m/%d %H:%M:%S} WARN Utils: late", process="driver")
+    state.write_text("Exception without a time", "shop.more")
+    state.write(1, "first")
+    state.write(3, "third")
+    last = [each.split()[-1] for each in state.logs()]
+    assert last == ["first", "profile", "warned", "trace", "third", "ready", "late", "time"]
 
 
 def test_raw_lines_are_as_they_were_written(state: State) -> None:
