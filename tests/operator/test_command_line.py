@@ -123,8 +123,15 @@ def test_shells_have_completion_scripts_and_their_questions_are_answered() -> No
         outcome = penstock("completion", shell)
         assert outcome.exit_code == 0
         assert f"_PENSTOCK_COMPLETE={shell}_complete" in outcome.stdout
-    asked = {**os.environ, "_PENSTOCK_COMPLETE": "bash_complete", "COMP_WORDS": "penstock c", "COMP_CWORD": "1"}
-    assert run(env=asked).stdout.split() == ["plain,completion", "plain,crds"]
+    offered = {
+        "penstock c": ["plain,completion", "plain,crds"],
+        "penstock up -f man": ["file,man"],
+        "penstock plan -f man": ["file,man"],
+        "penstock dead list --where co": ["plain,condition="],
+    }
+    for words, expected in offered.items():
+        asked = {"_PENSTOCK_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        assert run(env={**os.environ, **asked}).stdout.split() == expected
 
 
 def kubectl_completions(*words: str) -> list[str]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from penstock_operator.cli import human
 from penstock_operator.cli.exit_codes import FAILED
@@ -71,6 +72,7 @@ where_option = click.option(
     multiple=True,
     metavar="FIELD=PATTERN",
     callback=_conditions,
+    shell_complete=lambda *asked: [CompletionItem(f"{each}=") for each in FIELDS if each.startswith(asked[-1])],
     help=f"Those only of which this is so; * stands for anything. Of several, all. FIELD: {', '.join(FIELDS)}.",
 )
 

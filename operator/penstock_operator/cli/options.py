@@ -12,9 +12,14 @@ from penstock_jetstream.errors import UsageError
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+MANIFESTS = click.Path(allow_dash=True)
+
+
 def files_option(about: str) -> Decorator:
     """Have paths be named, at least one."""
-    return click.option("--filename", "-f", "files", multiple=True, required=True, metavar="PATH", help=about)
+    return click.option(
+        *("--filename", "-f", "files"), multiple=True, required=True, type=MANIFESTS, metavar="PATH", help=about
+    )
 
 
 def timeout_option(default_seconds: float, about: str) -> Decorator:

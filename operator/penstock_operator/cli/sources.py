@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from penstock_operator.cli.options import SERVER_URL
+from penstock_operator.cli.options import MANIFESTS, SERVER_URL
 from penstock_operator.cli.output import say
 from penstock_operator.cli.running import Told, over, reached_as, reached_at, run_over
 from penstock_operator.local.home import LocalHome
@@ -218,6 +218,7 @@ OPTIONS = (
         "-f",
         "files",
         multiple=True,
+        type=MANIFESTS,
         metavar="PATH",
         help="A file or folder with manifests, or - for standard input. May be given more than once.",
     ),
