@@ -21,6 +21,18 @@ Print = Mapping[str, tuple[int, int]]
 """When each file was written last, and how large it is."""
 
 
+class Edits:
+    """Tells when files were edited: once two looks in a row see the same, as what an editor writes may be half there."""
+
+    def __init__(self) -> None:
+        self._seen: Print = {}
+
+    def are_over(self, read: Print, now: Print) -> bool:
+        """Tell whether files are not what they were when they were read, and have not changed since the last look."""
+        before, self._seen = self._seen, now
+        return now != read and now == before
+
+
 def manifests_print(paths: Iterable[str], *, recursive: bool) -> Print:
     """Look at the files that manifests are read from."""
     files: list[Path] = []

@@ -193,9 +193,10 @@ class House:
 
     async def _heed_edits(self) -> None:
         """Look for edits since what was read was read, and take them in."""
+        manifests = edits.Edits()
         while True:
             await asyncio.sleep(edits.LOOK_SECONDS)
-            if self._manifests_print() != self._read_print:
+            if manifests.are_over(self._read_print, self._manifests_print()):
                 await self._take_edit()
             elif any(group.code_was_edited for group in self.groups.values()):
                 self._declare_groups()

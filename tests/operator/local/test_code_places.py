@@ -111,3 +111,10 @@ def test_edit_of_code_or_manifests_changes_its_fingerprint_and_other_files_do_no
     assert edits.manifests_print(paths, recursive=False) == before
     (tmp_path / "more.yaml").touch()
     assert edits.manifests_print(paths, recursive=False) != before
+
+
+def test_manifests_are_taken_once_nobody_writes_them_any_more() -> None:
+    read, half, whole = ({"m.yaml": (time, time)} for time in range(3))
+    looks = [read, half, whole, whole, read, read]
+    watched = edits.Edits()
+    assert [watched.are_over(read, look) for look in looks] == [False, False, False, True, False, False]
