@@ -22,7 +22,7 @@ Print = Mapping[str, tuple[int, int]]
 
 
 class Edits:
-    """Tells when files were edited: once two looks in a row see the same, as what an editor writes may be half there."""
+    """Tells when files were edited: once two looks in a row see the same, as an editor may still be writing."""
 
     def __init__(self) -> None:
         self._seen: Print = {}
