@@ -20,7 +20,7 @@ from penstock_operator.cli.output import Form, Progress, form_option, print_data
 from penstock_operator.cli.sources import Sources, source_options
 from penstock_operator.cli.tables import Column
 from penstock_operator.cli.widths import cut, printable
-from penstock_operator.plan.dead_letters import FIELDS, Condition, ConditionError, DeadLetter, condition
+from penstock_operator.plan.dead_letters import FIELDS, LINE_BREAK, Condition, ConditionError, DeadLetter, condition
 from penstock_operator.services.nats.dead_letters import CannotReplayError, DeadLetters, Found, Outcome
 
 COLUMNS = (
@@ -42,6 +42,7 @@ BYTES_OF_A_LINE = 16
 MOST_SHOWN = 16 << 10
 """Of data, where people look at it."""
 TRACE = "Trace"
+TRACEBACK = "Traceback (most recent call last)"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -109,8 +110,11 @@ def selection_options(command: Command) -> Command:
 
 
 def _selection(sequences: tuple[int, ...], conditions: tuple[Condition, ...], *, everything: bool) -> Selection:
-    if sum((bool(sequences), bool(conditions), everything)) != 1:
+    ways = sum((bool(sequences), bool(conditions), everything))
+    if not ways:
         raise click.UsageError("Say which dead letters are meant: by their SEQ, with --where, or with --all.")
+    if ways > 1:
+        raise click.UsageError("Only one of SEQ, --where and --all can be given.")
     return Selection(tuple(dict.fromkeys(sequences)), conditions)
 
 
@@ -147,8 +151,9 @@ def list_(*, group: str | None, limit: int, conditions: tuple[Condition, ...], s
     now = datetime.now(UTC)
     print_table(COLUMNS, [_row(of, letter, now) for of, _, letters in found for letter in letters])
     for of, count, letters in found:
-        if count > len(letters):
-            say(f"{of.identity}: {len(letters):,} of {count:,} dead letters are shown.")
+        if len(letters) == limit < count:
+            chosen = "that --where selects" if conditions else f"of {count:,} dead letters"
+            say(f"{of.identity}: the newest {limit:,} {chosen} are shown; --limit shows more.")
 
 
 def _row(of: Group, found: Found, now: datetime) -> tuple[str, ...]:
@@ -161,7 +166,7 @@ def _row(of: Group, found: Found, now: datetime) -> tuple[str, ...]:
         cut(printable(letter.subject), LONGEST_SUBJECT),
         human.size(len(found.data)),
         letter.fact("Attempts"),
-        cut(printable(_why(letter)), LONGEST_REASON),
+        cut(printable(_gist(_why(letter))), LONGEST_REASON),
     )
 
 
@@ -172,6 +177,12 @@ def _why(letter: DeadLetter) -> str:
     return letter.reason if not told or told in letter.reason else f"{letter.reason}: {told}"
 
 
+def _gist(why: str) -> str:
+    """Return a reason in one line: of a Python traceback, what it ends with."""
+    lines = [line for line in why.split(LINE_BREAK) if line.strip()]
+    return lines[-1] if any(TRACEBACK in line for line in lines) else " ".join(lines)
+
+
 def _data(group: str, found: Found) -> dict[str, Any]:
     letter = found.letter
     return {
@@ -179,10 +190,14 @@ def _data(group: str, found: Found) -> dict[str, Any]:
         "sequence": letter.sequence,
         "stored": letter.stored.isoformat(),
         "stream": letter.stream,
-        "streamSequence": letter.fact("Sequence"),
+        "streamSequence": _number(letter.fact("Sequence")),
         "subject": letter.subject,
         "reason": letter.reason,
-        **{name[0].lower() + name[1:].replace("-", ""): letter.facts[name] for name in MORE if name in letter.facts},
+        **{
+            name[0].lower() + name[1:].replace("-", ""): _number(fact) if name in COUNTS else fact
+            for name in MORE
+            if (fact := letter.facts.get(name)) is not None
+        },
         "headers": {name: list(values) for name, values in letter.headers.items()},
         "bytes": len(found.data),
     }
@@ -201,6 +216,12 @@ MORE = (
     "Timestamp",
 )
 """What is told of a letter where it has it."""
+COUNTS = ("Attempts", "Delivered")
+
+
+def _number(fact: str) -> int | str:
+    """Return a number as one; whoever may publish dead letters may write anything."""
+    return int(fact) if fact.isascii() and fact.isdecimal() else fact
 
 
 @dead.command

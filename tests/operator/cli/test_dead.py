@@ -21,7 +21,11 @@ async def test_dead_letters_are_listed_with_the_newest_first(orders: RunningGrou
     assert heading.split() == ["GROUP", "SEQ", "AGE", "MESSAGE", "SUBJECT", "SIZE", "ATTEMPTS", "REASON"]
     assert [row.split()[:2] for row in rows] == [[orders.group, "3"], [orders.group, "2"]]
     assert rows[0].endswith("no amount in 3")
-    assert outcome.stderr == f"QueueGroup default/{orders.group}: 2 of 3 dead letters are shown.\n"
+    newest = f"QueueGroup default/{orders.group}: the newest"
+    assert outcome.stderr == f"{newest} 2 of 3 dead letters are shown; --limit shows more.\n"
+    chosen = await orders.dead("list", "--where", "reason=*amount*", "--limit", "1")
+    assert chosen.stderr == f"{newest} 1 that --where selects are shown; --limit shows more.\n"
+    assert (await orders.dead("list", "--where", "reason=*in 2")).stderr == ""
     assert await orders.listed("--where", "reason=*in 2", "--where", f"worker={orders.group}-0") == [2]
     await orders.work.js.streams.modify(orders.work.dead, lambda config: {**config, "allow_direct": False})
     assert await orders.listed() == [3, 2, 1], "without direct gets as well"
@@ -35,6 +39,16 @@ async def test_without_dead_letters_the_list_is_empty(orders: RunningGroup) -> N
         await orders.work.drained()
     assert await orders.dead_letter_count() == 0
     assert await orders.listed() == []
+
+
+async def test_the_end_of_a_traceback_is_listed_and_numbers_are_numbers(orders: RunningGroup) -> None:
+    trace = r"Traceback (most recent call last):\n  File etl.py, line 9\nValueError: no calibration for bad\n"
+    headers = {"Penstock-Reason": "It failed.", "Penstock-Error": "PythonException", "Penstock-Error-Message": trace}
+    headers |= {"Penstock-Sequence": "7", "Penstock-Attempts": "2", "Penstock-Delivered": "unknown"}
+    await orders.work.js.publish(f"{orders.work.settings.engine.dead_letter_subject}.a", b"{}", headers=headers)
+    assert (await orders.dead("list")).stdout.splitlines()[-1].endswith(" ValueError: no calibration for bad")
+    [letter] = (await orders.data("dead", "list"))["deadLetters"]
+    assert [letter[name] for name in ("streamSequence", "attempts", "delivered")] == [7, 2, "unknown"]
 
 
 async def test_messages_that_are_not_text_or_large_are_shown_readably(orders: RunningGroup) -> None:

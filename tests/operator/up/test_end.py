@@ -189,7 +189,8 @@ def test_drain_without_progress_ends_and_reports_what_is_left_and_why() -> None:
     up.declare(retry={"initialDelay": "2m", "maxDelay": "4m"})
     up.code(NOT_NOW)
     said = up.drain("--patience", "10", exit_code=1)
-    assert "Nothing was settled for 10 s, and 5 messages are left. The last batch failed: Retry: no table yet" in said
+    assert "Nothing was settled for 10 s, and 5 messages are left. The last batch failed: " in said
+    assert "Retry: no table yet." in said
 
     up.declare(scaling={"mode": "External"}, replicas=0)
     up.mark("first")

@@ -252,8 +252,10 @@ def cannot_replay(letter: DeadLetter, subject: str, stream: str) -> str | None:
         (not letter.subject, "It does not say on which subject it was: no worker of Penstock wrote it."),
         (
             letter.subject != subject,
-            f"It says that its message was on {letter.subject}, "
-            f"and it was published as the letter of one on {subject}.",
+            (
+                f"It says that its message was on {letter.subject}, "
+                f"and it was published as the letter of one on {subject}."
+            ),
         ),
         (
             letter.stream != stream,
