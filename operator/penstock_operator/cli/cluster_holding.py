@@ -108,4 +108,4 @@ def _status_of_this_generation(found: Object) -> Mapping[str, Any] | None:
 def _waits_for(status: Mapping[str, Any] | None) -> str:
     if status is None:
         return "The operator has not looked at it yet … "
-    return f"{human.number(status.get('replicas', 0))} workers, {human.number(status.get('held', 0))} messages held … "
+    return f"{human.workers(status.get('replicas', 0))}, {human.number(status.get('held', 0))} messages held … "

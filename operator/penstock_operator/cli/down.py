@@ -35,10 +35,12 @@ def down(*, state: Path, delete: bool, yes: bool, seconds: float) -> None:
       penstock down --state /var/tmp/penstock
     """  # noqa: D301 - click wants the control character
     folder = StateFolder(state)
+    if delete and not yes and folder.path.exists():
+        click.confirm(f"End everything, and delete all streams, messages and logs in {state}?", abort=True, err=True)
     try:
         _end(folder, seconds)
         if delete:
-            _delete(folder, is_sure=yes)
+            _delete(folder)
     except StateError as problem:
         raise click.ClickException(str(problem)) from problem
 
@@ -60,10 +62,7 @@ def _end(folder: StateFolder, seconds: float) -> None:
     say("Everything has ended.")
 
 
-def _delete(folder: StateFolder, *, is_sure: bool) -> None:
-    if not folder.path.exists():
-        return
-    if not is_sure:
-        click.confirm(f"Delete all streams, messages and logs in {folder.path}?", abort=True, err=True)
-    folder.delete()
-    say(f"Deleted {folder.path}.")
+def _delete(folder: StateFolder) -> None:
+    if folder.path.exists():
+        folder.delete()
+        say(f"Deleted {folder.path}.")

@@ -151,7 +151,7 @@ def _what_there_is(kind: str, status: Mapping[str, Any]) -> str:
         return f"{status['serverName']}, NATS {status.get('serverVersion', '')}"
     if kind == QUEUE_GROUP.name and "replicas" in status:
         busy, pending = (human.number(status.get(fact)) for fact in ("busyReplicas", "pending"))
-        return f"{human.number(status['replicas'])} workers, {busy} busy; {pending} pending"
+        return f"{human.workers(status['replicas'])}, {busy} busy; {pending} pending"
     return human.UNKNOWN
 
 

@@ -162,6 +162,8 @@ def restart(*, group: str, sources: Sources) -> None:
         folder = folder_of(sources, identity)
         if folder is None:
             raise click.ClickException(f"{identity} is not run by `penstock up` here: nobody would start its workers.")
+        if not sources.state.is_taken():
+            raise click.ClickException("`penstock up` does not run: there are no workers to start again.")
         folder.restart(datetime.now(UTC).isoformat())
         say(f"{identity}: its workers are started anew.")
 
@@ -202,7 +204,7 @@ async def _until_nothing_is_held(group: Group) -> None:
             held = held_messages(statuses)
             if not held:
                 return
-            doing.tell(f"{human.number(held)} messages are still held by {_workers(len(statuses))} … ")
+            doing.tell(f"{human.number(held)} messages are still held by {human.workers(len(statuses))} … ")
             await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -216,10 +218,6 @@ async def _until_everything_is_processed(group: Group) -> None:
             clean = 0 if info.num_pending or info.num_ack_pending or held else clean + 1
             doing.tell(
                 f"{human.number(info.num_pending)} pending, {human.number(info.num_ack_pending)} unacknowledged, "
-                f"{_workers(len(statuses))} … "
+                f"{human.workers(len(statuses))} … "
             )
             await asyncio.sleep(LOOK_SECONDS)
-
-
-def _workers(count: int) -> str:
-    return "1 worker" if count == 1 else f"{human.number(count)} workers"

@@ -24,6 +24,10 @@ def number(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def workers(count: int) -> str:
+    return "1 worker" if count == 1 else f"{number(count)} workers"
+
+
 def size(value: int | None) -> str:
     """Write a number of bytes in the unit that leaves it below 1024."""
     if value is None:

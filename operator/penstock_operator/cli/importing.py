@@ -15,6 +15,7 @@ from typing import Any
 import click
 import yaml
 
+from penstock_operator.cli.exit_codes import FAILED
 from penstock_operator.cli.options import SERVER_URL, files_option
 from penstock_operator.cli.output import LINE_WIDTH, say
 from penstock_operator.local.documents import Document, DocumentError, read_documents
@@ -97,6 +98,8 @@ def import_(
     except InventoryError as problem:
         raise click.ClickException(str(problem)) from problem
     show(from_server(found, where, streams), form)
+    if set(streams) - {stream.name for stream in found}:
+        context.exit(FAILED)
 
 
 @import_.command

@@ -93,7 +93,8 @@ def _held_messages(spec: ConsumerSpec, group: Declared, wanted: QueueGroupSpec) 
     if 0 < allowed < held:
         yield (
             f"maxAckPending: {allowed} messages may be under way, and {group.identity} may want {held} "
-            f"({workers} workers, {batch.in_flight} batches each and one that is collected, of {batch.max_messages}). "
+            f"(scaling.maxReplicas {workers} * (batch.inFlight {batch.in_flight} + 1 that is collected) * "
+            f"batch.maxMessages {batch.max_messages}). "
             "Batches will be smaller: raise it, or lower batch.maxMessages or scaling.maxReplicas."
         )
 
@@ -103,8 +104,9 @@ def _open_pulls(spec: ConsumerSpec, group: Declared, wanted: QueueGroupSpec) -> 
     allowed, needed = spec.max_waiting or SERVERS_MAX_WAITING, workers * PULLS_PER_WORKER
     if allowed < needed:
         yield (
-            f"maxWaiting: {allowed} pull requests may wait, and the {workers} workers of {group.identity} may need "
-            f"{needed}: the server drops the rest without a word. It cannot be changed later; make it {needed} or more."
+            f"maxWaiting: {allowed} pull requests may wait, and {group.identity} may need "
+            f"{needed}, {PULLS_PER_WORKER} for each worker: the server drops the rest without a word. It cannot be "
+            f"changed later; make it {needed} or more."
         )
 
 

@@ -80,7 +80,7 @@ def test_all_streams_and_consumers_are_imported(nats_server: NatsServer, penstoc
     assert [each["kind"] for each in chosen] == ["Connection", "Stream", "Consumer", "Consumer"]
     assert chosen[1] in manifests, "a chosen stream has the name that it has among all"
     missing = run_import(nats_server, "--stream", "NONE")
-    assert "The server has no stream named NONE." in missing.stderr
+    assert (missing.exit_code, "The server has no stream named NONE." in missing.stderr) == (1, True)
 
 
 def test_buckets_ephemeral_consumers_and_those_of_servers_are_left_out(nats_server: NatsServer) -> None:

@@ -47,7 +47,7 @@ WARNED = {
     "maxAckPending: 1499 messages may be under way, and QueueGroup shop/etl may want 1500": Case(
         consumer(spec={"maxAckPending": 1499}), groups=[group()]
     ),
-    "maxWaiting: 14 pull requests may wait, and the 5 workers of QueueGroup shop/etl may need 15": Case(
+    "maxWaiting: 14 pull requests may wait, and QueueGroup shop/etl may need 15": Case(
         consumer(spec={"maxWaiting": 14}), groups=[group()]
     ),
     "come back only after 20m, though a batch takes no longer than 10m": Case(

@@ -50,6 +50,10 @@ def test_killed_up_leaves_nothing_behind_and_the_next_continues_with_its_data() 
     up.wait_rows(range(PENDING))
     up.succeed("down")
     up.wait_all_ended()
+    refused = up.ran(up.command("restart", "etl", "-f", str(up.manifests)))
+    assert (refused.returncode, "`penstock up` does not run: there are no workers" in refused.stderr) == (1, True), (
+        refused.stderr
+    )
     up.succeed("down", "--delete", "--yes")
     assert not up.state.path.exists()
 
