@@ -34,7 +34,7 @@ from penstock_operator.plan.surroundings import (
     Unknown,
     Waiting,
 )
-from penstock_operator.plan.warnings import warnings_across
+from penstock_operator.plan.warnings import overlapping_streams, warnings_across
 from penstock_operator.resources import ConsumerSpec, QueueGroupSpec
 from penstock_operator.resources.management import FINALIZER
 from penstock_operator.services.links import Link, Links
@@ -93,6 +93,8 @@ class Run:
         self._groups = _groups(home.declared.values())
         self._readers: defaultdict[Place, list[Declared]] = defaultdict(list)
         """The Consumers of each stream."""
+        self._streams: defaultdict[str, list[Declared]] = defaultdict(list)
+        """The Streams of each account."""
         self._configs: dict[Place, Mapping[str, Any] | None] = {}
         """What each stream is configured as, or will be."""
 
@@ -140,6 +142,8 @@ class Run:
             self._places[identity] = found = resolve(declared, world)
             if isinstance(found, Resolved):
                 claimants[found.place].append(declared)
+                if kind == STREAM:
+                    self._streams[found.place.account].append(declared)
                 if kind == CONSUMER:
                     self._readers[_stream_of(found.place)].append(declared)
         for claiming in claimants.values():
@@ -203,9 +207,9 @@ class Run:
         return Former(was=was_told(declared), becomes=str(at), observed=observed)
 
     def _warnings(self, declared: Declared, place: Place) -> tuple[str, ...]:
-        """Look at a Consumer together with what is declared around it."""
+        """Look at a Stream or a Consumer together with what is declared around it."""
         if not isinstance(declared.spec, ConsumerSpec):
-            return ()
+            return overlapping_streams(declared, self._streams[place.account])
         namespace, reference = declared.identity.namespace, declared.spec.stream_ref
         stream = self._home.declared.get(Identity(STREAM, namespace, reference.name)) if reference else None
         groups = self._groups.get((namespace, declared.identity.name), ())

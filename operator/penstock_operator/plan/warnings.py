@@ -5,7 +5,7 @@ and what one object says about itself, is judged elsewhere (penstock_jetstream.c
 condition and by `penstock plan`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from penstock_jetstream.config.subjects import EVERYTHING, overlap
@@ -14,6 +14,7 @@ from penstock_operator.resources import ConsumerSpec, QueueGroupSpec, StreamSpec
 from penstock_operator.resources.queue_group_scaling import ScalingMode
 from penstock_operator.resources.scalars import seconds
 from penstock_operator.resources.stream import Retention
+from penstock_operator.resources.translation import stream_config
 
 SERVERS_MAX_ACK_PENDING = 1000
 SERVERS_MAX_WAITING = 512
@@ -36,6 +37,23 @@ def warnings_across(
         *_neighbours(consumer, consumer.spec, retention, neighbours),
         *(warning for group in groups for warning in _group(consumer.spec, group)),
     )
+
+
+def overlapping_streams(stream: Declared, others: Iterable[Declared]) -> tuple[str, ...]:
+    """Name the Streams on the same server whose subjects overlap with those of a Stream."""
+    return tuple(
+        f"subjects: {pair[0]!r} overlaps with {pair[1]!r} of {other.identity}, and each message is for one stream. The "
+        "server will refuse one of the two."
+        for other in others
+        if other.identity != stream.identity
+        and (pair := next((each for each in product(_subjects(stream), _subjects(other)) if overlap(*each)), None))
+    )
+
+
+def _subjects(stream: Declared) -> Sequence[str]:
+    if not isinstance(stream.spec, StreamSpec):
+        return ()
+    return stream_config(stream.spec, stream.identity.name).get("subjects") or ()
 
 
 def _redelivery(spec: ConsumerSpec, retention: Retention) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from penstock_operator.plan.declared import Declared
-from penstock_operator.plan.warnings import warnings_across
+from penstock_operator.plan.warnings import overlapping_streams, warnings_across
 from tests.operator.plan.builders import consumer, declared, stream
 
 ORDERS = stream()
@@ -75,3 +75,13 @@ def test_surprising_combinations_are_warned_of_and_no_others(subtests: pytest.Su
     for name, case in QUIET.items():
         with subtests.test(name):
             assert warnings_across(*case) == ()
+
+
+def test_streams_with_overlapping_subjects_are_named() -> None:
+    declared_streams = [
+        stream(spec={"name": name.upper(), "subjects": [subject]}, name=name)
+        for name, subject in {"all": "orders.>", "some": "orders.*.eu", "others": "shop.*"}.items()
+    ]
+    said = [overlapping_streams(each, declared_streams) for each in declared_streams]
+    assert [len(sentences) for sentences in said] == [1, 1, 0]
+    assert said[0][0].startswith("subjects: 'orders.>' overlaps with 'orders.*.eu' of Stream shop/some, ")
