@@ -60,13 +60,16 @@ def test_updates_are_shown_by_field_and_observed_streams_are_not_changed(declare
     assert (config["description"], config["max_age"]) == ("new", 0)
 
 
-def test_a_plan_warns_of_filters_in_a_work_queue(declared: Declared, fresh_name: str) -> None:
+def test_a_plan_warns_of_filters_and_subjects_that_overlap(declared: Declared, fresh_name: str) -> None:
     declared.stream(fresh_name, subjects=[f"{fresh_name}.>"], retention="WorkQueue")
     declared.consumer(f"{fresh_name}-a", fresh_name, filterSubjects=[f"{fresh_name}.a"])
     declared.consumer(f"{fresh_name}-b", fresh_name)
     warned = [line.strip() for line in declared.run("plan").stdout.splitlines() if "warning" in line]
     assert len(warned) == 2
     assert all(line.startswith("warning: filterSubjects: ") and "in a work queue" in line for line in warned)
+    declared.stream("other", name=f"{fresh_name}-other", subjects=[f"{fresh_name}.*.eu"])
+    warned = [line.strip() for line in declared.run("plan").stdout.splitlines() if "warning: subjects" in line]
+    assert {line.rpartition(" of Stream default/")[2].partition(",")[0] for line in warned} == {fresh_name, "other"}
 
 
 def test_missing_references_are_named_and_the_rest_is_applied(declared: Declared, fresh_name: str) -> None:
