@@ -110,6 +110,8 @@ def _headline(outcome: Outcome, word: str) -> str:
 
 def _details(outcome: Outcome) -> Iterator[str]:
     for each in outcome.fields:
+        if each.old == each.new:  # the server has a value where it was given none, and shows the same
+            continue
         old = "" if each.old is None else f"{printable(each.old)} → "
         yield f"{INDENT}{each.field}: {old}{printable(each.new)}"
     if not outcome.is_to_be_done and outcome.change is not Change.UNCHANGED:
