@@ -50,6 +50,43 @@ def test_a_batch_that_is_run_again_leaves_the_files_of_the_first_time(spark: Spa
     assert not list((tmp_path / "_penstock").iterdir())
 
 
+@pytest.mark.parametrize("kind", ["local", "hadoop"])
+def test_rejections_of_the_attempt_whose_files_stay_are_those_that_count(
+    kind: str, spark: SparkSession, tmp_path: Path, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the attempts a table that the code looks into has changed, or the code itself."""
+    if kind == "hadoop":
+        monkeypatch.setattr("penstock_worker.api.staging.store_of", lambda base, spark: HadoopFiles(spark, base))
+
+    def attempt(base: Path, *rejected: int) -> set[int]:
+        def process(df: DataFrame, batch: Batch) -> None:
+            batch.parse(df.where(~df.seq.isin(*rejected, 0)), "id BIGINT").write.parquet(batch.path(str(base)))
+            batch.reject(rejected, "unknown customer é")
+
+        return set(run(process, ORDERS, spark=spark).rejected)
+
+    def written(base: Path) -> set[int]:
+        return {row["seq"] for row in spark.read.parquet(str(base)).collect()}
+
+    everything = set(range(1, 11))
+    for number, (first, second) in enumerate((((2, 3), ()), ((), (2,)), ((2,), (3,)), ((), ()))):
+        with subtests.test(f"{first}, then {second}"):
+            base = tmp_path / str(number)
+            assert attempt(base, *first) == set(first)
+            assert attempt(base, *second) == set(first)
+            assert written(base) == everything - set(first)
+    with subtests.test("of two folders, one was published"):
+        base = tmp_path / "two"
+        attempt(base / "first", 2)
+
+        def both(df: DataFrame, batch: Batch) -> None:
+            batch.reject([3], "no")
+            for name in ("first", "second"):
+                df.where("seq != 3").select("seq").write.parquet(batch.path(str(base / name)))
+
+        assert set(run(both, ORDERS, spark=spark).rejected) == {2, 3}
+
+
 def test_what_a_failing_function_wrote_is_removed(spark: SparkSession, tmp_path: Path) -> None:
     def process(df: DataFrame, batch: Batch) -> None:
         write(tmp_path, df, batch)
@@ -91,11 +128,11 @@ def test_part_of_a_batch_is_not_published_after_its_folder_was_moved_away(spark:
     for folder in folders:
         folder.mkdir(parents=True)
         (folder / "first").touch()
-    other.publish()
+    other.publish({})
     (tmp_path / "batch=S.etl.1-2").rename(tmp_path / "processed")
     folders[0].mkdir(parents=True)
     (folders[0] / "second").touch()
-    late.publish()
+    late.publish({})
     assert [found.name for found in tmp_path.rglob("*") if found.is_file()] == ["first"]
     assert not (tmp_path / "batch=S.etl.1-2").exists()
 
@@ -142,7 +179,7 @@ def test_the_name_of_a_batch_is_safe_in_a_path(spark: SparkSession, tmp_path: Pa
     """A stream's name may contain almost anything; readers see the name unchanged."""
     files = StagedFiles(spark, "50%=half é.etl.1-2")
     spark.range(3).write.parquet(files.folder(str(tmp_path)))
-    files.publish()
+    files.publish({})
     assert {row["batch"] for row in spark.read.parquet(str(tmp_path)).collect()} == {"50%=half é.etl.1-2"}
 
 

@@ -1,5 +1,9 @@
 """Redelivered messages find their former batch again, in memory or in the ledger."""
 
+from dataclasses import replace
+
+import pytest
+
 from penstock_worker.policy.identity import batch_id
 from penstock_worker.policy.ledger import Entry, encode
 from penstock_worker.policy.machine import actions, events
@@ -37,6 +41,21 @@ def test_a_batch_whose_engine_died_runs_again_under_its_id_once_all_its_messages
     run = play.run()
     assert (run.batch_id, run.ranges, run.attempt) == (open_entry.batch_id, open_entry.ranges, 3)
     assert Note.ADOPTED in play.notes()
+
+
+def test_a_batch_whose_rejections_are_in_the_ledger_is_not_run_again(subtests: pytest.Subtests) -> None:
+    """Its sink has it without them; another run might reject others."""
+    for name, came, dead in (("all came", (1, 2, 3), [2, 3]), ("some", (1, 3), [3]), ("none rejected", (1,), [])):
+        with subtests.test(name):
+            play = Play.ready(replace(entry((1, 3)), rejected=((2, 3),)))
+            play.redeliver(*came)
+            play.wait(4 * ACK_WAIT_SECONDS)
+            play.write_ledger()
+            asked = [each for each in play.asked if isinstance(each, actions.PublishLetters)]
+            assert [letter.sequence for each in asked for letter in each.letters] == dead
+            (settled,) = play.settle()
+            assert sum(map(len, settled.acknowledged)) == len(came) - len(dead)
+            assert not play.runs()
 
 
 def test_the_messages_of_a_committed_batch_are_only_acknowledged() -> None:

@@ -47,9 +47,20 @@ def test_a_message_is_terminated_only_once_its_dead_letter_is_published() -> Non
     assert settle.terminated == (actions.Terminated((Piece(1, 1, 2),), "no"),)
 
 
+def test_ledger_has_what_a_run_rejected_before_its_dead_letters_are_published() -> None:
+    play, run = Play.running(*range(1, 9), ledger=True)
+    play.end(run, Verdict.OK, rejected=(2, 3, 7))
+    assert not play.take(actions.PublishLetters)
+    entry = play.one(actions.WriteLedger).entry
+    assert (entry.committed, entry.rejected) == (False, ((2, 3), (7, 7)))
+    play.handle(events.LedgerWritten(run.batch_id))
+    assert len(play.one(actions.PublishLetters).letters) == 3
+
+
 def test_a_letter_that_is_never_stored_holds_its_own_message_alone() -> None:
     play, run = Play.running(*range(1, 6), ledger=True)
     play.end(run, Verdict.OK, rejected=(2, 4))
+    play.write_ledger()
     for _ in range(LETTER_TRIES):
         play.handle(events.LettersFailed(run.batch_id, "too large", frozenset({4})))
         play.wait(TICK_SECONDS)

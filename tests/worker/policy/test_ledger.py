@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock_worker.policy.ledger import Entry, encode, most_bytes
+from penstock_worker.policy.ledger import Entry, decode, encode, most_bytes
 from penstock_worker.policy.ranges import ranges_of
 
 
@@ -18,3 +18,12 @@ def test_entry_is_no_larger_than_its_bound(first: int, steps: list[int]) -> None
     entry = Entry(batch_id="S.c.1-2.abc", ranges=ranges_of(sequences), newest=10**19, oldest=10**19, worker="w" * 253)
     value = encode(entry, incarnation="2026-11-18T12:00:00.123456+00:00 2026-11-18T12:00:00.123456+00:00")
     assert len(value) <= most_bytes(entry.ranges, len(sequences))
+
+
+@given(rejected=st.sets(st.integers(1, 10**15), max_size=50))
+def test_entry_has_what_was_rejected_unless_it_would_be_too_large(rejected: set[int]) -> None:
+    entry = Entry(batch_id="S.c.1-2.abc", ranges=((1, 2),), newest=2, oldest=1, worker="w")
+    recorded = entry.with_rejected(sorted(rejected), most_bytes=10_000)
+    assert recorded.rejected == ranges_of(sorted(rejected))
+    assert decode(entry.batch_id, encode(recorded, incarnation="i"), incarnation="i") == recorded
+    assert entry.with_rejected(sorted(rejected), most_bytes=100) == entry

@@ -9,6 +9,8 @@ leases      no lease lapses of an engine that is awake and connected
 letters     exactly the messages that cannot be processed, crash Spark, are hostile or rejected become dead letters,
             besides some that failed as often as they are tried, while fewer batches failed than open the circuit
 sink        it has each other message at least once; once with the ledger, but for what docs/reliability.md excuses
+rejections  a message that is rejected in some runs only is either in the sink or a dead letter; the ledger has what a
+            run rejected before that is published, and a batch of which it has that is not run again
 modesty     an engine with long runs pulls nothing beyond them, unless the rest of a former batch may come
 diligence   an engine that holds nothing and has no reason to wait asks for messages
 leaving     an engine that is leaving pulls nothing, and holds only messages of runs that have begun
@@ -125,18 +127,22 @@ class Checks:
         bad = self.options.poison | self.options.killers | self.options.rejected | self.options.hostile
         bad = frozenset(sequence for sequence in bad if sequence <= self.server.last)
         dead = frozenset(self.server.letters)
-        tried = self.sink.failures
-        if not bad <= dead or any(tried[sequence] < self.options.max_attempts for sequence in dead - bad):
+        tried = frozenset(each for each, tries in self.sink.failures.items() if tries >= self.options.max_attempts)
+        if not bad <= dead or not dead <= bad | tried | self.options.fickle:
             raise Violation(f"dead letters are {sorted(dead)}, and not {sorted(bad)}")
         for sequence in range(1, self.server.last + 1):
-            if sequence not in dead:
+            if sequence not in dead or sequence in self.options.fickle - bad - tried:
                 self._in_sink(sequence)
 
     def _in_sink(self, sequence: int) -> None:
         batches = self.sink.batches_of[sequence]
-        if not batches:
-            raise Violation(f"message {sequence} is not in the sink")
+        is_dead = sequence in self.server.letters
+        is_unrecorded = sequence in self.sink.unrecorded
+        if not batches and not is_dead and not is_unrecorded:
+            raise Violation(f"message {sequence} is neither in the sink nor a dead letter")
         promises_once = self.options.ledger and not self.server.was_reset
+        if batches and is_dead and not is_unrecorded and promises_once and not self._is_excused(sequence):
+            raise Violation(f"message {sequence} is in the sink, and a dead letter as well")
         if len(batches) > 1 and promises_once and not self._is_excused(sequence):
             raise Violation(f"message {sequence} is in the sink {len(batches)} times: {sorted(batches)}")
 

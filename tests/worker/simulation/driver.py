@@ -15,6 +15,7 @@ REBUILD_SECONDS = (2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 65.0)
 """One of them. During the last, the patience of recalled batches ends."""
 LOOK_SECONDS = 0.5
 """How often an ending driver checks whether anything runs."""
+FICKLE_SHARE = 0.5
 COMMIT_SHARE = 0.8
 """How far into a run the sink has its messages; a run that is lost later has been committed."""
 
@@ -30,10 +31,18 @@ class Sink:
     """Messages of runs that ended with OK, without rejected ones."""
     failures: Counter[int] = field(default_factory=Counter)
     """By message: its runs that failed for what might be a passing reason while others did not."""
+    rejected: dict[str, frozenset[int]] = field(default_factory=dict)
+    """By the id of a committed batch: what the attempt rejected that committed it."""
+    unrecorded: set[int] = field(default_factory=set)
+    """Messages of batches that ran again before anybody but the sink knew what the committed attempt rejected."""
 
-    def commit(self, batch_id: str, sequences: frozenset[int]) -> None:
-        for sequence in sequences:
-            self.batches_of[sequence].add(batch_id)
+    def commit(self, batch_id: str, sequences: frozenset[int], rejected: frozenset[int]) -> frozenset[int]:
+        """Take a batch, unless it is there; return what the attempt rejected that committed it."""
+        if batch_id not in self.rejected:
+            self.rejected[batch_id] = rejected
+            for sequence in sequences - rejected:
+                self.batches_of[sequence].add(batch_id)
+        return self.rejected[batch_id]
 
     def begin(self, batch_id: str, messages: frozenset[Message]) -> None:
         if self.members.setdefault(batch_id, messages) != messages:
@@ -43,6 +52,7 @@ class Sink:
         """Forget messages that the server has lost: others get their sequences."""
         for sequence in sequences:
             self.batches_of.pop(sequence, None)
+            self.unrecorded.discard(sequence)
             self.ran_well.discard(sequence)
             del self.failures[sequence]
 
@@ -63,6 +73,7 @@ class Run:
     messages: frozenset[Message]
     told: Callable[[Outcome], None]
     outcome: Outcome | None = None
+    rejected: frozenset[int] = frozenset()
 
     @property
     def sequences(self) -> frozenset[int]:
@@ -99,6 +110,8 @@ class Driver:
                 told(known.outcome)
             return
         self.runs[batch_id, run] = this = Run((batch_id, run), messages, told)
+        if batch_id in self.sink.rejected and not self.options.tells and not self.server.has_rejections(batch_id):
+            self.sink.unrecorded |= this.sequences
         if not self.is_ready:
             self._end(this, Verdict.ENGINE_LOST)
             return
@@ -129,10 +142,17 @@ class Driver:
         if verdict is Verdict.ENGINE_LOST:
             self.kill_spark()
         elif verdict is Verdict.OK:
-            self.sink.commit(run.name[0], self._there(run) - self.options.rejected)
+            rejected = run.sequences & self._rejects()
+            committed = self.sink.commit(run.name[0], self._there(run), rejected)
+            run.rejected = committed if self.options.tells else rejected
             self.world.after(rest_seconds, self._finish, run, spark)
         else:
             self._end(run, verdict)
+
+    def _rejects(self) -> frozenset[int]:
+        """Return what the code rejects this time."""
+        fickle = (each for each in sorted(self.options.fickle) if self.world.random.random() < FICKLE_SHARE)
+        return self.options.rejected.union(fickle)
 
     def _verdict(self, sequences: frozenset[int]) -> Verdict:
         now = self.world.now
@@ -156,9 +176,9 @@ class Driver:
         if run.outcome is not None or self.runs.get(run.name) is not run:
             return
         self._count_failure(run, verdict)
-        rejected = sorted(run.sequences & self.options.rejected) if verdict is Verdict.OK else []
+        rejected = sorted(run.rejected) if verdict is Verdict.OK else []
         if verdict is Verdict.OK:
-            self.sink.ran_well |= self._there(run) - self.options.rejected
+            self.sink.ran_well |= self._there(run) - run.rejected
         run.outcome = Outcome(
             verdict,
             1.0,

@@ -74,6 +74,8 @@ class Engine:
         """By block."""
         self.answered: dict[tuple[int, int], str] = {}
         self.notes: list[wants.Report] = []
+        self.knows_rejections_of: set[str] = set()
+        """Batches that it read in the ledger with what a run rejected that ended well."""
         self.passed_on: set[str] = set()
         """Former batches of which it gave messages back for another worker to have."""
         self.on_step: Callable[[Engine], None] = lambda _: None
@@ -258,6 +260,8 @@ class Engine:
         sequences = self.sequences_of(action.pieces)
         if len(set(sequences)) != len(sequences) or len(sequences) != action.count:
             raise Violation(f"batch {action.batch_id} has not {action.count} different messages: {sequences}")
+        if action.batch_id in self.knows_rejections_of:
+            raise Violation(f"batch {action.batch_id} runs again, though the ledger has what it rejected")
         messages = frozenset(self.messages_of(action.pieces))
         self._after_a_delay(self._hand, (action.batch_id, action.run), messages)
 
@@ -279,7 +283,10 @@ class Engine:
 
     def _read_ledger(self) -> None:
         if self.link_is_up and self.world.now >= self.server.refuses_ledger_until:
-            self._later(told.LedgerRead(self.server.read()))
+            entries = self.server.read()
+            recorded = {entry.batch_id for entry in entries if entry.rejected}
+            self.knows_rejections_of |= recorded - self.machine.books.batches.keys()
+            self._later(told.LedgerRead(entries))
         else:
             self._later(told.LedgerUnread("no answer"))
 
@@ -303,6 +310,9 @@ class Engine:
         if [letter.sequence for letter in action.letters] != [sequence for sequence, _ in messages]:
             raise Violation(f"a letter of batch {action.batch_id} is about another message: {action.letters}")
         sequences = frozenset(sequence for sequence, _ in messages)
+        rejected = {letter.sequence for letter in action.letters if letter.fault is None}
+        if self.options.ledger and not rejected <= self.server.rejected:
+            raise Violation(f"letters of batch {action.batch_id} are published before the ledger has its rejections")
         good, bad = told.LettersPublished(action.batch_id), told.LettersFailed(action.batch_id, "no answer", sequences)
         self._ask(lambda: self.server.publish_letters(messages), good, bad)
 

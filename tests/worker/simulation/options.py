@@ -31,8 +31,8 @@ FAULTS = (
     "terminate",
 )
 LEAVINGS = ("retire", "end_driver", "step_down", "lose_pull", "reset")
-"""Chosen last, as is what is hostile, so that seeds without them are the same runs as before these existed."""
-HOSTILE_SHARE = 0.3
+"""Chosen last, as is what is hostile or fickle, so that seeds without them are the same runs as before."""
+HOSTILE_SHARE, FICKLE_SHARE, TELLING_SHARE = 0.3, 0.5, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +62,10 @@ class Options:
     publishes: bool
     """Whether the code publishes something for each batch."""
     faults: tuple[str, ...]
+    fickle: frozenset[int]
+    """Those that the code rejects in some runs."""
+    tells: bool
+    """Whether the sink tells what the attempt rejected whose writing it kept."""
 
     def describe(self) -> str:
         return "\n".join(f"    {field.name:<18}{getattr(self, field.name)}" for field in fields(self))
@@ -88,10 +92,14 @@ def choose(seed: int) -> Options:
         hostile=frozenset(),
         publishes=chance.random() < 0.3,
         faults=tuple(chance.choices(kinds, k=chance.randint(1, 5)) if kinds else ()),
+        fickle=frozenset(),
+        tells=True,
     )
     leavings = chance.choices(LEAVINGS, k=chance.choice([0, 0, 0, 1, 3]))
     hostile = _some(chance, messages) if chance.random() < HOSTILE_SHARE else frozenset()
-    return replace(options, faults=(*options.faults, *leavings), hostile=hostile)
+    fickle = _some(chance, messages) if chance.random() < FICKLE_SHARE else frozenset()
+    faults = (*options.faults, *leavings)
+    return replace(options, faults=faults, hostile=hostile, fickle=fickle, tells=chance.random() < TELLING_SHARE)
 
 
 def _some(chance: random.Random, messages: int) -> frozenset[int]:

@@ -56,6 +56,8 @@ class Server:
         self.was_reset = False
         self.letters: Counter[int] = Counter()
         self.ledger: dict[str, bytes] = {}
+        self.rejected: set[int] = set()
+        """Messages that the ledger ever had as rejected."""
         self.refuses_ledger_until = self.refuses_letters_until = 0.0
         self.idle: list[Callable[[], None]] = []
         """Pulls that wait for the next message; nothing can come before that."""
@@ -217,8 +219,13 @@ class Server:
     def write(self, entry: Entry) -> bool:
         if self.world.now < self.refuses_ledger_until:
             return False
+        self.rejected.update(*(range(first, last + 1) for first, last in entry.rejected))
         self.ledger[entry.batch_id] = encode(entry, incarnation=INCARNATION)
         return True
+
+    def has_rejections(self, batch_id: str) -> bool:
+        """Tell whether the ledger has what a run of the batch rejected, or that it is done."""
+        return any(entry.rejected or entry.committed for entry in self.read() if entry.batch_id == batch_id)
 
     def read(self) -> tuple[Entry, ...]:
         found = (decode(name, value, incarnation=INCARNATION) for name, value in self.ledger.items())

@@ -102,6 +102,7 @@ MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
         1,
         set_to(Books, "remove", lambda books, batch: books.batches.pop(batch.id)),
     ),
+    "runs_a_batch_again_whose_rejections_are_recorded": (0, set_to(arriving, "go_on_with_rejected", nothing)),
     "never_asks_again": (
         9,
         set_to(settling, "before_asking_again", lambda *_: 1e9),
@@ -127,7 +128,7 @@ def mutant(seed: int) -> Callable[[Spoil], Spoil]:
 def settles_before_the_dead_letters(patch: Patch) -> None:
     def went_well(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
         _went_well(books, batch, outcome, now)
-        if batch.stage is Stage.BURYING:
+        while batch.stage in {Stage.RECORDING, Stage.BURYING}:
             _next_stage(batch, now)
 
     patch.setattr(running, "went_well", went_well)
@@ -137,7 +138,7 @@ def settles_before_the_dead_letters(patch: Patch) -> None:
 def commits_before_the_dead_letters(patch: Patch) -> None:
     def went_well(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
         _went_well(books, batch, outcome, now)
-        if batch.stage is Stage.BURYING and batch.todo[0] is Stage.COMMITTING:
+        if batch.stage is Stage.RECORDING:
             batch.stage, batch.todo = Stage.COMMITTING, [Stage.BURYING, Stage.SETTLING]
 
     patch.setattr(running, "went_well", went_well)
@@ -158,6 +159,16 @@ def forgets_to_commit(patch: Patch) -> None:
     def next_stage(batch: Batch, now: float) -> None:
         _next_stage(batch, now)
         if batch.stage is Stage.COMMITTING:
+            _next_stage(batch, now)
+
+    patch.setattr(settling, "next_stage", next_stage)
+
+
+@mutant(0)
+def records_no_rejections(patch: Patch) -> None:
+    def next_stage(batch: Batch, now: float) -> None:
+        _next_stage(batch, now)
+        if batch.stage is Stage.RECORDING:
             _next_stage(batch, now)
 
     patch.setattr(settling, "next_stage", next_stage)

@@ -14,6 +14,7 @@ from penstock_worker.api import Batch
 from penstock_worker.testing import Message, run
 
 ORDERS = [{"id": number} for number in range(10)]
+MANY = [{"id": number} for number in range(50)]
 OVERLAPS = 3
 
 
@@ -192,9 +193,46 @@ def test_a_batch_may_write_to_one_table_several_times_under_different_names(spar
 def test_a_database_takes_one_of_two_attempts_that_overlap_and_both_succeed(spark: SparkSession, url: str) -> None:
     for overlap in range(OVERLAPS):
         name = create_table(spark, url, f"overlap_{overlap}")
-        results = [attempt.result() for attempt in overlapping(into_postgres(url, name), spark)]
-        assert sorted(result.returned for result in results) == [False, True]
+        for attempt in overlapping(into_postgres(url, name), spark):
+            attempt.result()
         assert count(spark, url, name) == 10
+
+
+def test_a_database_has_rows_once_the_function_has_returned_and_none_of_one_that_fails(
+    spark: SparkSession, url: str
+) -> None:
+    name = create_table(spark, url, "deferred")
+
+    def process(df: DataFrame, batch: Batch) -> None:
+        assert batch.jdbc(parsed(df, batch), url, name)
+        assert count(spark, url, name) == 0
+        raise KeyError("a bug")
+
+    with pytest.raises(KeyError):
+        run(process, ORDERS, spark=spark)
+    run(into_postgres(url, name), ORDERS, spark=spark)
+    assert count(spark, url, name) == 10
+
+
+def test_rejections_of_the_attempt_whose_rows_are_in_the_database_are_those_that_count(
+    spark: SparkSession, url: str, subtests: pytest.Subtests
+) -> None:
+    reason = "unknown customer é" * 20
+
+    def attempt(name: str, *rejected: int) -> set[int]:
+        def process(df: DataFrame, batch: Batch) -> None:
+            batch.jdbc(parsed(df.where(~df.seq.isin(*rejected, 0)), batch), url, name)
+            for each in rejected:
+                batch.reject([each], f"{each}: {reason}")
+
+        return set(run(process, MANY, spark=spark).rejected)
+
+    for number, (first, second) in enumerate((((), (2,)), ((2,), (3,)), (tuple(range(1, 40, 2)), ()))):
+        with subtests.test(f"{first}, then {second}"):
+            name = create_table(spark, url, f"rejecting_{number}")
+            assert attempt(name, *first) == set(first)
+            assert attempt(name, *second) == set(first)
+            assert count(spark, url, name) == len(MANY) - len(first)
 
 
 def test_a_refused_batch_leaves_neither_rows_nor_a_ledger_row(spark: SparkSession, url: str) -> None:
@@ -207,7 +245,8 @@ def test_a_refused_batch_leaves_neither_rows_nor_a_ledger_row(spark: SparkSessio
     assert run(into_postgres(url, name, on_conflict="(id) DO NOTHING"), ORDERS, spark=spark).returned
     assert count(spark, url, name) == 10
     left = "SELECT tablename FROM pg_tables WHERE tablename LIKE 'penstock%'"
-    assert postgres(spark, url, left) == [("penstock_batches",)], "no other table is left"
+    tables = {name for (name,) in postgres(spark, url, left)}
+    assert tables <= {"penstock_batches", "penstock_rejected"}, "no other table is left"
 
 
 def test_the_example_appends_to_delta_once(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 import pyarrow as pa
 
 from penstock_worker.api.exceptions import Retry
-from penstock_worker.api.jdbc import JdbcTable
+from penstock_worker.api.jdbc import How, JdbcTable
 from penstock_worker.api.parsing import KEPT, Documents, Format, Parsed, Wanted, schema_of
 from penstock_worker.api.rejections import Rejections, reasons_in
 from penstock_worker.api.sending import outgoing, with_ids
@@ -59,6 +59,7 @@ class Batch:
         self._outgoing: list[pa.Table] = []
         self._written: set[tuple[str, str, str]] = set()
         """By `jdbc`: URL, table and name."""
+        self._tables: list[JdbcTable] = []
 
     @property
     def id(self) -> str:
@@ -154,7 +155,7 @@ class Batch:
     def rejected(self) -> dict[int, str]:
         """The messages rejected so far, by sequence. Before your own job over parsed rows this costs a job."""
         self._settle_parsed()
-        return {rejection.sequence: rejection.reason for rejection in self._rejections.listed()}
+        return self._rejections.reasons
 
     def reject(self, messages: DataFrame | Iterable[int], reason: str | Column) -> None:
         """Put these messages into the dead letters, with the reason, once the function has returned.
@@ -204,8 +205,9 @@ class Batch:
     ) -> bool:
         """Append rows to a database's table, once however often the batch is run; False if they were there already.
 
-        One transaction adds the rows and a line in the table penstock_batches, which is made if it is not there. Give
-        names where a batch writes to one table several times: a second write of the same name is refused.
+        They are staged at once. When the function has returned, one transaction adds them, and a line in the table
+        penstock_batches, which is made if it is not there: if an earlier attempt has done so meanwhile, its rows stay.
+        Give names where a batch writes to one table several times: a second write of the same name is refused.
         `properties` are Spark's for JDBC: user, password, driver. `on_conflict`, where the database knows it, is what
         follows ON CONFLICT, such as "(stream, seq) DO NOTHING". The target must exist, and the driver's jar must be
         in spark.jars or spark.jars.packages. Not through Spark Connect.
@@ -218,7 +220,9 @@ class Batch:
                 'of that: give each its own, as in batch.jdbc(…, name="refunds"), or write all rows at once.'
             )
         self._written.add(target)
-        return JdbcTable(df, url, table, properties or {}, name).write(self.id, on_conflict)
+        rows = JdbcTable(df, url, table, How(properties or {}, on_conflict, name), self.id)
+        self._tables.append(rows)
+        return rows.stage()
 
     def already_done(self, *, path: str | None = None, iceberg: str | None = None) -> bool:
         """Tell whether a sink has this batch from an earlier attempt: files under a base, or an Iceberg table.
@@ -258,12 +262,20 @@ class Batch:
     def finish(self) -> Finished:
         """Make good what the function asked for, now that it has returned: for its caller."""
         self._settle_parsed()
-        self._files.publish()
-        return Finished(self._rejections.listed(), pa.concat_tables([OUTGOING.empty_table(), *self._outgoing]))
+        to_send = pa.concat_tables([OUTGOING.empty_table(), *self._outgoing])
+        rejected = self._rejections.reasons
+        earlier = [*self._files.publish(rejected), *(table.publish(rejected) for table in self._tables)]
+        self._drop()
+        return Finished(self._rejections.known(earlier), to_send)
 
     def abandon(self) -> None:
         """Drop what was staged, now that the function has failed or was cancelled: for its caller."""
+        self._drop()
+
+    def _drop(self) -> None:
         self._files.drop()
+        while self._tables:
+            self._tables.pop().drop()
 
     def _settle_parsed(self) -> None:
         while self._parsed:

@@ -1,8 +1,9 @@
 """Rows into a table of any database that JDBC reaches, once per batch, however often the batch is run.
 
-Spark's own JDBC writer commits each partition by itself. Here it fills a table beside the target, and one transaction
-then writes the batch's line into a ledger table and copies the rows: both are there, or neither. The ledger's primary
-key refuses a second attempt, also one that overlaps. Knows SQL that all databases have, and how to reach a connection
+Spark's own JDBC writer commits each partition by itself. Here it fills a table beside the target. Once the function has
+returned, one transaction writes the batch's line into a ledger table, and what the attempt rejected into another, and
+copies the rows: all of it is there, or nothing. The ledger's primary key refuses a second attempt, also one that
+overlaps. Knows SQL that all databases have, and how to reach a connection
 through the JVM. Does not know what the rows are; called once the target exists.
 """
 
@@ -11,9 +12,11 @@ from __future__ import annotations
 import hashlib
 import uuid
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock_worker.api.session import is_connect
+from penstock_worker.policy.rejected import as_text, from_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LEDGER = "penstock_batches"
+REJECTED = "penstock_rejected"
+"""Made for the first batch of which a message is rejected."""
+PART_LETTERS = 4000
+"""Of what was rejected; no database has shorter texts."""
 DRIVERS = {
     "jdbc:mariadb:": "org.mariadb.jdbc.Driver",
     "jdbc:mysql:": "com.mysql.cj.jdbc.Driver",
@@ -34,14 +41,32 @@ COLUMN_LETTERS = 500
 """Of what people read in the ledger. A batch id begins with the names of a stream and a consumer, of up to 255 letters
 each.
 """
+LEDGER_COLUMNS = (
+    f"batch_key CHAR(64) PRIMARY KEY, batch_id VARCHAR({COLUMN_LETTERS}) NOT NULL, "
+    f"target VARCHAR({COLUMN_LETTERS}) NOT NULL"
+)
+REJECTED_COLUMNS = (
+    f"batch_key CHAR(64) NOT NULL, part INTEGER NOT NULL, rejected VARCHAR({PART_LETTERS}) NOT NULL, "
+    "PRIMARY KEY (batch_key, part)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How rows are written to a table."""
+
+    properties: Mapping[str, str]
+    """Spark's for JDBC."""
+    on_conflict: str | None
+    name: str
+    """What tells several writes of one batch to one table apart."""
 
 
 class JdbcTable:
     """One target table, as one batch sees it."""
 
-    def __init__(self, df: DataFrame, url: str, table: str, properties: Mapping[str, str], name: str) -> None:
-        """`name` tells several writes of one batch to one table apart."""
-        self._df, self._name = df, name
+    def __init__(self, df: DataFrame, url: str, table: str, how: How, batch_id: str) -> None:
+        self._df, self._how, self._batch_id = df, how, batch_id
         session: Any = df.sparkSession
         if is_connect(session):
             raise ValueError(
@@ -49,25 +74,40 @@ class JdbcTable:
                 "has none. Use a classic master, or write keyed by stream and seq with your database's own client."
             )
         self._jvm = session.sparkContext._jvm  # noqa: SLF001 - pyspark shows its JVM nowhere else
-        self._options = {"driver": _driver(url, properties), **properties, "url": url, "dbtable": table}
+        self._options = {"driver": _driver(url, how.properties), **how.properties, "url": url, "dbtable": table}
         self._table = table
         self._staging = f"penstock_{uuid.uuid4().hex[:STAGED_LETTERS]}"
+        self._is_staged = False
         self._quote = self._dialect.quoteIdentifier
+        written = f"{batch_id} {table}{how.name and f' {how.name}'}"
+        self._key = hashlib.sha256(written.encode()).hexdigest()
 
-    def write(self, batch_id: str, on_conflict: str | None) -> bool:
-        """Append the rows, once; False if an earlier attempt at the batch has."""
-        written = f"{batch_id} {self._table}{self._name and f' {self._name}'}"
-        key = hashlib.sha256(written.encode()).hexdigest()
+    def stage(self) -> bool:
+        """Write the rows beside the target; False if the target has those of an earlier attempt at the batch."""
         with self._connected() as connection:
-            self._ensure_ledger(connection)
-            if self._has(connection, key):
-                return False
-            self._stage(connection)
-            try:
-                return self._commit(connection, key, batch_id, on_conflict)
-            finally:
-                connection.setAutoCommit(True)
-                _execute(connection, f"DROP TABLE {self._staging}")
+            _ensure(connection, LEDGER, LEDGER_COLUMNS)
+            if not self._has(connection):
+                self._fill(connection)
+        return self._is_staged
+
+    def publish(self, rejected: Mapping[int, str]) -> dict[int, str] | None:
+        """Append the rows, and return None; or what the attempt rejected whose rows are there."""
+        with self._connected() as connection:
+            is_ours = self._is_staged and self._commit(connection, rejected)
+            connection.setAutoCommit(True)
+            self._remove_staged(connection)
+            return None if is_ours else self._earlier(connection)
+
+    def drop(self) -> None:
+        """Remove what is beside the target."""
+        if self._is_staged:
+            with self._connected() as connection:
+                self._remove_staged(connection)
+
+    def _remove_staged(self, connection: Any) -> None:  # noqa: ANN401 - the JVM's
+        if self._is_staged:
+            _execute(connection, f"DROP TABLE {self._staging}")
+            self._is_staged = False
 
     @property
     def _dialect(self) -> Any:  # noqa: ANN401 - the JVM's
@@ -85,52 +125,54 @@ class JdbcTable:
         finally:
             connection.close()
 
-    def _ensure_ledger(self, connection: Any) -> None:  # noqa: ANN401 - the JVM's
-        from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - a Connect client has none
-
-        if _has_ledger(connection):
-            return
-        text = f"VARCHAR({COLUMN_LETTERS}) NOT NULL"
-        columns = f"batch_key CHAR(64) PRIMARY KEY, batch_id {text}, target {text}"
-        try:
-            _execute(connection, f"CREATE TABLE {LEDGER} ({columns})")
-        except Py4JJavaError:
-            if not _has_ledger(connection):  # another worker made it at the same moment
-                raise
-
-    def _has(self, connection: Any, key: str) -> bool:  # noqa: ANN401 - the JVM's
+    def _has(self, connection: Any) -> bool:  # noqa: ANN401 - the JVM's
         statement = connection.prepareStatement(f"SELECT 1 FROM {LEDGER} WHERE batch_key = ?")  # noqa: S608 - our own name
-        statement.setString(1, key)
+        statement.setString(1, self._key)
         return bool(statement.executeQuery().next())
+
+    def _earlier(self, connection: Any) -> dict[int, str]:  # noqa: ANN401 - the JVM's
+        """Return what the attempt rejected that has published."""
+        if not _has_table(connection, REJECTED):
+            return {}
+        columns = "SELECT rejected FROM"
+        statement = connection.prepareStatement(f"{columns} {REJECTED} WHERE batch_key = ? ORDER BY part")
+        statement.setString(1, self._key)
+        found, text = statement.executeQuery(), ""
+        while found.next():
+            text += found.getString(1)
+        return from_text(text) if text else {}
 
     @property
     def _columns(self) -> str:
         return ", ".join(self._quote(name) for name in self._df.columns)
 
-    def _stage(self, connection: Any) -> None:  # noqa: ANN401 - the JVM's
+    def _fill(self, connection: Any) -> None:  # noqa: ANN401 - the JVM's
         """Make a table with the target's own types, and let Spark fill it from all its executors."""
         shape = f"SELECT {self._columns} FROM {self._table} WHERE 1 = 0"  # noqa: S608 - the user's own words
         _execute(connection, f"CREATE TABLE {self._staging} AS {shape}")
+        self._is_staged = True
         writer = self._df.write.format("jdbc").mode("append")
         writer.options(**{**self._options, "dbtable": self._staging}).save()
 
-    def _commit(self, connection: Any, key: str, batch_id: str, on_conflict: str | None) -> bool:  # noqa: ANN401
+    def _commit(self, connection: Any, rejected: Mapping[int, str]) -> bool:  # noqa: ANN401 - the JVM's
         from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - a Connect client has none
 
+        if rejected:
+            _ensure(connection, REJECTED, REJECTED_COLUMNS)
         connection.setAutoCommit(False)
-        line = connection.prepareStatement(f"INSERT INTO {LEDGER} VALUES (?, ?, ?)")  # noqa: S608 - our own name
-        for place, value in enumerate((key, batch_id, self._table), 1):
-            line.setString(place, value[:COLUMN_LETTERS])
         try:
-            line.executeUpdate()
+            _insert(connection, LEDGER, self._key, self._batch_id[:COLUMN_LETTERS], self._table[:COLUMN_LETTERS])
         except Py4JJavaError as problem:
             connection.rollback()
             if (_sqlstate(problem) or "").startswith(CONSTRAINT_VIOLATED):
                 return False
             raise
         rows = f"SELECT {self._columns} FROM {self._staging}"  # noqa: S608 - the user's own words
-        conflict = f" ON CONFLICT {on_conflict}" if on_conflict else ""
+        conflict = f" ON CONFLICT {self._how.on_conflict}" if self._how.on_conflict else ""
+        text = as_text(rejected) if rejected else ""
         try:
+            for part, start in enumerate(range(0, len(text), PART_LETTERS)):
+                _insert(connection, REJECTED, self._key, part, text[start : start + PART_LETTERS])
             _execute(connection, f"INSERT INTO {self._table} ({self._columns}) {rows}{conflict}")
             connection.commit()
         except Py4JJavaError:
@@ -139,12 +181,35 @@ class JdbcTable:
         return True
 
 
-def _has_ledger(connection: Any) -> bool:  # noqa: ANN401 - the JVM's
+def _ensure(connection: Any, table: str, columns: str) -> None:  # noqa: ANN401 - the JVM's
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - a Connect client has none
+
+    if _has_table(connection, table):
+        return
+    try:
+        _execute(connection, f"CREATE TABLE {table} ({columns})")
+    except Py4JJavaError:
+        if not _has_table(connection, table):  # another worker made it at the same moment
+            raise
+
+
+def _insert(connection: Any, table: str, *values: str | int) -> None:  # noqa: ANN401 - the JVM's
+    marks = ", ".join("?" for _ in values)
+    statement = connection.prepareStatement(f"INSERT INTO {table} VALUES ({marks})")  # noqa: S608 - our own name
+    for place, value in enumerate(values, 1):
+        (statement.setInt if isinstance(value, int) else statement.setString)(place, value)
+    try:
+        statement.executeUpdate()
+    finally:
+        statement.close()
+
+
+def _has_table(connection: Any, table: str) -> bool:  # noqa: ANN401 - the JVM's
     """Ask for the table as statements name it: metadata finds tables of other schemas, and by spelling."""
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - a Connect client has none
 
     try:
-        _execute(connection, f"SELECT 1 FROM {LEDGER} WHERE 1 = 0")  # noqa: S608 - our own name
+        _execute(connection, f"SELECT 1 FROM {table} WHERE 1 = 0")  # noqa: S608 - our own name
     except Py4JJavaError:
         return False
     return True

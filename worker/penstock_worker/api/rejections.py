@@ -40,9 +40,22 @@ class Rejections:
     def add_all(self, sequences: Iterable[int], reason: str) -> None:
         self.add(dict.fromkeys(sequences, reason))
 
-    def listed(self) -> tuple[Rejection, ...]:
-        """Return them in the order of the stream."""
-        return tuple(Rejection(sequence, reason) for sequence, reason in sorted(self._reasons.items()))
+    def known(self, earlier: Sequence[Mapping[int, str] | None]) -> tuple[Rejection, ...]:
+        """Return what is rejected, given what each sink says that an earlier attempt rejected whose writing it kept.
+
+        If all sinks kept that attempt's, its rejections alone count: what it did not reject is there. If one took this
+        attempt's, both count.
+        """
+        kept = [each for each in earlier if each is not None]
+        reasons = {} if kept and len(kept) == len(earlier) else self.reasons
+        for each in kept:
+            reasons = {**reasons, **each}
+        return tuple(Rejection(*each) for each in sorted(reasons.items()))
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Return the reasons by sequence, in the order of the stream."""
+        return dict(sorted(self._reasons.items()))
 
     def _holds(self, sequence: int) -> bool:
         index = bisect_right(self._firsts, sequence) - 1

@@ -1,7 +1,8 @@
 """Files of a batch: written beside their place, and put there in one step once the function has returned.
 
 Knows where files are staged, and that a place that is taken is taken by an earlier attempt at this very batch: then its
-files stay, and ours are dropped. So two attempts that overlap leave one result. Which store can do the step, and how,
+files stay, and ours are dropped. So two attempts that overlap leave one result. What an attempt rejected is in a file
+beside what it wrote, as the messages that are not in its files are those. Which store can do the step, and how,
 is the business of stores.py. Does not know what the files hold.
 """
 
@@ -14,14 +15,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock_worker.api.stores import address_of, store_of
+from penstock_worker.policy.rejected import as_text, from_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
 
     from penstock_worker.api.stores import Store
 
-STAGING = "_penstock"
-"""Spark, Hive and others do not read what is in a folder whose name begins so."""
+STAGING, REJECTED = "_penstock", "_penstock_rejected"
+"""Spark, Hive and others read neither folders nor files whose names begin so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +71,14 @@ class StagedFiles:
         base = address_of(base)
         return store_of(base, self._spark).exists(posixpath.join(base, self._name))
 
-    def publish(self) -> None:
-        """Put everything in its place, and remove what is staged of this batch by anybody: it is published."""
-        for staged in self._staged.values():
-            if staged.store.exists(staged.sign):
-                staged.store.move(staged.folder, staged.place)
-            staged.store.remove(posixpath.dirname(staged.folder))
+    def publish(self, rejected: Mapping[int, str]) -> list[dict[int, str] | None]:
+        """Put everything in its place, and remove what is staged of this batch by anybody: it is published.
+
+        Return for each folder what the attempt rejected whose files stay, or None if they are this one's.
+        """
+        earlier = [_publish(staged, rejected) for staged in self._staged.values()]
         self._staged.clear()
+        return earlier
 
     def drop(self) -> None:
         """Remove what this run staged."""
@@ -81,6 +86,25 @@ class StagedFiles:
             staged.store.remove(staged.folder)
             staged.store.remove(staged.sign)
         self._staged.clear()
+
+
+def _publish(staged: Staged, rejected: Mapping[int, str]) -> dict[int, str] | None:
+    store, is_ours = staged.store, False
+    if store.exists(staged.sign):
+        if rejected:
+            store.write(posixpath.join(staged.folder, REJECTED), as_text(rejected).encode())
+        is_ours = store.move(staged.folder, staged.place)
+    earlier = None if is_ours else _rejected_in(staged)
+    store.remove(posixpath.dirname(staged.folder))
+    return earlier
+
+
+def _rejected_in(staged: Staged) -> dict[int, str] | None:
+    """Return what the attempt rejected that published, or None if its files were moved away since."""
+    text = staged.store.read(posixpath.join(staged.place, REJECTED))
+    if text is not None:
+        return from_text(text.decode())
+    return {} if staged.store.exists(staged.place) else None
 
 
 def as_partition(value: str) -> str:

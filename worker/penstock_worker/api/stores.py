@@ -10,6 +10,7 @@ import errno
 import logging
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -45,6 +46,12 @@ class Store(Protocol):
 
     def remove(self, folder: str) -> None:
         """Remove a folder with all that is in it, if it is there."""
+
+    def write(self, place: str, data: bytes) -> None:
+        """Write a file, unless its folder is not there."""
+
+    def read(self, place: str) -> bytes | None:
+        """Return what is in a file, or None if it is not there."""
 
 
 def address_of(base: str) -> str:
@@ -111,6 +118,16 @@ class LocalFiles:
         except OSError as problem:  # an attempt that overlaps is still writing there: it removes its own
             log.warning("%s is left behind: %s", folder, problem)
 
+    def write(self, place: str, data: bytes) -> None:
+        with suppress(FileNotFoundError):
+            _path(place).write_bytes(data)
+
+    def read(self, place: str) -> bytes | None:
+        try:
+            return _path(place).read_bytes()
+        except FileNotFoundError:
+            return None
+
 
 def _sync(path: Path) -> None:
     """Have what is in a file, or which names are in a folder, survive a power failure."""
@@ -166,3 +183,20 @@ class HadoopFiles:
         recursive = True
         if self.exists(folder):
             self._files.delete(self._hadoop.Path(folder), recursive)
+
+    def write(self, place: str, data: bytes) -> None:
+        if not self.exists(place.rpartition("/")[0]):
+            return
+        flags = self._gateway.jvm.java.util.EnumSet.of(self._hadoop.CreateFlag.CREATE)
+        options = self._gateway.new_array(getattr(self._hadoop, "Options$CreateOpts"), 0)
+        stream = self._files.create(self._hadoop.Path(place), flags, options)
+        stream.write(data)
+        stream.close()
+
+    def read(self, place: str) -> bytes | None:
+        if not self.exists(place):
+            return None
+        stream = self._files.open(self._hadoop.Path(place))
+        data = bytes(stream.readAllBytes())
+        stream.close()
+        return data

@@ -5,16 +5,19 @@ server's 1 MiB. What a later version adds is left alone. Does not know buckets, 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil, log10
 from typing import Self
 
-from penstock_worker.policy.ranges import Range, contains
+from penstock_worker.policy.ranges import Range, as_distances, contains, from_distances, ranges_of
 
 OTHER_FIELDS_BYTES = 1024
 """Of an entry, all but the ranges; names of workers are not longer than 253 letters."""
+
+INCARNATION_BYTES = 256
+"""Two times and a space are shorter."""
 
 
 class LedgerEntryError(ValueError):
@@ -42,6 +45,8 @@ class Entry:
     """The earliest such time, for a server that has lost messages, and whose clock is behind since."""
     committed: bool = False
     """Whether all is done but for the acknowledgements: messages of it that come again are only acknowledged."""
+    rejected: tuple[Range, ...] = ()
+    """What the run rejected that ended well. It is not run again. Without reasons, as they quote payloads."""
 
     def holds(self, sequence: int, stored_at: int) -> bool:
         """Tell whether this very message is one of them."""
@@ -57,14 +62,19 @@ class Entry:
 
     def after_a_loss(self) -> Self:
         """Return it as its next holder has it: the one before may have been lost over it."""
-        return self if self.committed else replace(self, losses=self.losses + 1)
+        return self if self.committed or self.rejected else replace(self, losses=self.losses + 1)
+
+    def with_rejected(self, rejected: Iterable[int], *, most_bytes: int) -> Self:
+        """Return it with what was rejected, in the order of the stream, unless it would be larger than that."""
+        entry = replace(self, rejected=ranges_of(rejected))
+        return entry if len(encode(entry, incarnation="")) + INCARNATION_BYTES <= most_bytes else self
 
 
 def encode(entry: Entry, *, incarnation: str) -> bytes:
     """Return the value of the key. The incarnation is that of stream and consumer, say the times they were made."""
-    fields = {
+    fields: dict[str, object] = {
         "incarnation": incarnation,
-        "ranges": _distances(entry.ranges),
+        "ranges": as_distances(entry.ranges),
         "newest": entry.newest,
         "oldest": entry.oldest,
         "worker": entry.worker,
@@ -72,6 +82,8 @@ def encode(entry: Entry, *, incarnation: str) -> bytes:
         "losses": entry.losses,
         "committed": entry.committed,
     }
+    if entry.rejected:
+        fields["rejected"] = as_distances(entry.rejected)
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -98,13 +110,14 @@ def decode(batch_id: str, value: bytes, *, incarnation: str) -> Entry | None:
             return None
         return Entry(
             batch_id=batch_id,
-            ranges=tuple(_ranges(fields["ranges"])),
+            ranges=from_distances(fields["ranges"]),
             newest=int(fields["newest"]),
             oldest=int(fields.get("oldest", 0)),
             worker=str(fields["worker"]),
             attempts=int(fields["attempts"]),
             losses=int(fields["losses"]),
             committed=fields["committed"] is True,
+            rejected=from_distances(fields["rejected"]) if "rejected" in fields else (),
         )
     except (ValueError, TypeError, KeyError) as error:
         raise LedgerEntryError(
@@ -123,24 +136,3 @@ def is_former(value: bytes, *, incarnation: str) -> bool:
         return times != ours and all(time <= our for time, our in zip(times, ours, strict=True))
     except (ValueError, TypeError, KeyError, AttributeError):
         return False
-
-
-def _distances(ranges: Iterable[Range]) -> str:
-    """Return 5-7 and 9-9 as 5+2,2: how far it is from the last one, and how many follow."""
-    parts, before = [], 0
-    for first, last in ranges:
-        more = f"+{last - first}" if last > first else ""
-        parts.append(f"{first - before}{more}")
-        before = last
-    return ",".join(parts)
-
-
-def _ranges(text: str) -> Iterator[Range]:
-    before = 0
-    for part in text.split(","):
-        distance, _, more = part.partition("+")
-        first = before + int(distance)
-        before = first + int(more or 0)
-        if int(distance) < 1 or before < first:
-            raise ValueError(f"{part} does not rise")
-        yield first, before

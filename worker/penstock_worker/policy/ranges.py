@@ -37,3 +37,29 @@ def contains(ranges: Sequence[Range], sequence: int) -> bool:
 def as_text(ranges: Iterable[Range]) -> str:
     """Return ranges as people and headers have them: 1-3,7."""
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def as_distances(ranges: Iterable[Range]) -> str:
+    """Return 5-7 and 9-9 as 5+2,2: how far it is from the last one, and how many follow."""
+    parts, before = [], 0
+    for first, last in ranges:
+        more = f"+{last - first}" if last > first else ""
+        parts.append(f"{first - before}{more}")
+        before = last
+    return ",".join(parts)
+
+
+def from_distances(text: str) -> tuple[Range, ...]:
+    """Read what `as_distances` returned; ValueError if it is nothing of the kind."""
+    return tuple(_from_distances(text))
+
+
+def _from_distances(text: str) -> Iterator[Range]:
+    before = 0
+    for part in text.split(","):
+        distance, _, more = part.partition("+")
+        first = before + int(distance)
+        before = first + int(more or 0)
+        if int(distance) < 1 or before < first:
+            raise ValueError(f"{part} does not rise")
+        yield first, before

@@ -28,6 +28,7 @@ from penstock_worker.policy.machine.events import Arrived, LedgerRead, LedgerUnr
 from penstock_worker.policy.machine.losing import suspect_if_lost_often
 from penstock_worker.policy.machine.pieces import Piece, Row, count, pieces_of
 from penstock_worker.policy.machine.recall import Recalled
+from penstock_worker.policy.machine.settling import go_on_with_rejected
 from penstock_worker.policy.ranges import contains
 
 WORK_PER_STEP = 50_000
@@ -183,6 +184,8 @@ def _reopen(books: Books, recalled: Recalled, now: float) -> None:
     for batch in opened:
         batch.attempts, batch.losses = recalled.entry.attempts, recalled.entry.losses
         suspect_if_lost_often(books, batch)
+        if recalled.entry.rejected:
+            go_on_with_rejected(books, batch, recalled.entry.rejected, now)
 
 
 def forget_over(books: Books, ack_floor: int, now: float) -> None:

@@ -24,6 +24,8 @@ class Stage(Enum):
     """It failed for a reason that may pass, and runs again later."""
     PUBLISHING = auto()
     """It went well, and what it wants published is being published."""
+    RECORDING = auto()
+    """It went well, and the ledger is being told what it rejected: another run might reject other messages."""
     BURYING = auto()
     """Dead letters are being published: its rejected messages, or the one that cannot be processed."""
     COMMITTING = auto()
@@ -34,7 +36,7 @@ class Stage(Enum):
     """One message that cannot be processed; what follows is decided with the whole batch that it was cut from."""
 
 
-ASKING = frozenset({Stage.OPENING, Stage.PUBLISHING, Stage.BURYING, Stage.COMMITTING, Stage.SETTLING})
+ASKING = frozenset({Stage.OPENING, Stage.PUBLISHING, Stage.RECORDING, Stage.BURYING, Stage.COMMITTING, Stage.SETTLING})
 """These wait for an answer, or for the time to ask again."""
 BEFORE_A_RUN = frozenset({Stage.OPENING, Stage.READY, Stage.RESTING, Stage.CONDEMNED})
 """Nothing has come of the batch that would be lost with it."""

@@ -37,7 +37,7 @@ from penstock_worker.policy.settings import EngineSettings
 DRAIN_COUNT_SECONDS = 0.5
 USUAL_ENTRY_BYTES = 1 << 20
 """What servers take at most, unless their max_payload says otherwise."""
-LEDGER_ANSWERS = {Stage.OPENING, Stage.COMMITTING}
+LEDGER_ANSWERS = {Stage.OPENING, Stage.RECORDING, Stage.COMMITTING}
 
 
 class Machine:

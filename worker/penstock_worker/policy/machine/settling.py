@@ -1,13 +1,17 @@
 """What follows a run that went well: publish, put aside, commit, settle; and asking again for what was not answered.
 
-    ran OK     → (outgoing published) → (rejected messages published as dead letters) → (ledger: committed) → settled
+    ran OK     → (outgoing published) → (ledger: what was rejected) → (rejected messages published as dead letters)
+               → (ledger: committed) → settled
     condemned  → published as a dead letter → (ledger: committed) → settled
 
 So the ledger says "committed" when nothing but acknowledgements is missing, and a message is terminated only once its
-dead letter has a PubAck. Knows the order. Does not know how a run goes, nor what any of it looks like on a wire.
+dead letter has a PubAck. A batch of which the ledger has the rejections is not run again, but goes on from there: sinks
+have what that run wrote, and another run might reject other messages. Knows the order. Does not know how a run goes,
+nor what any of it looks like on a wire.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.actions import Action, Letter, Note, Terminated
@@ -16,10 +20,12 @@ from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.delays import before_asking_again
 from penstock_worker.policy.machine.pieces import Piece, Row, rows_as_pieces, without
 from penstock_worker.policy.outcome import Outcome
-from penstock_worker.policy.ranges import contains
+from penstock_worker.policy.ranges import Range, contains
 
 SETTLE_TRIES = 3
 """A server that was killed may have forgotten the delivery, and never confirms. It delivers again."""
+
+UNEXPLAINED = "Rejected by the code. The worker that knew why was lost."
 
 
 def went_well(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
@@ -31,13 +37,27 @@ def went_well(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
         for rejection in outcome.rejections
         if contains(batch.ranges, rejection.sequence)
     }
-    batch.todo = [
-        *([Stage.PUBLISHING] if batch.outgoing else []),
+    batch.todo = [*([Stage.PUBLISHING] if batch.outgoing else []), *_after_a_run(books, batch)]
+    next_stage(batch, now)
+
+
+def go_on_with_rejected(books: Books, batch: Batch, rejected: Sequence[Range], now: float) -> None:
+    """Go on with a former batch whose run ended well, with what that run rejected."""
+    batch.root.undecided.discard(batch.id)
+    sequences = (sequence for first, last in rejected for sequence in range(first, last + 1))
+    batch.dead = {sequence: UNEXPLAINED for sequence in sequences if contains(batch.ranges, sequence)}
+    batch.todo = _after_a_run(books, batch)
+    next_stage(batch, now)
+
+
+def _after_a_run(books: Books, batch: Batch) -> list[Stage]:
+    uses_ledger = books.settings.ledger
+    return [
+        *([Stage.RECORDING] if batch.dead and uses_ledger else []),
         *([Stage.BURYING] if batch.dead else []),
-        *([Stage.COMMITTING] if books.settings.ledger else []),
+        *([Stage.COMMITTING] if uses_ledger else []),
         Stage.SETTLING,
     ]
-    next_stage(batch, now)
 
 
 def next_stage(batch: Batch, now: float) -> None:
@@ -62,7 +82,10 @@ def _question(books: Books, batch: Batch) -> Action:
         return actions.PublishLetters(batch.id, _letters(books, batch))
     if batch.stage is Stage.SETTLING:
         return _settle(books, batch)
-    return actions.WriteLedger(batch.entry(worker, committed=batch.stage is Stage.COMMITTING))
+    entry = batch.entry(worker, committed=batch.stage is Stage.COMMITTING)
+    if batch.stage is Stage.RECORDING:
+        entry = entry.with_rejected(sorted(batch.dead), most_bytes=books.entry_bytes)
+    return actions.WriteLedger(entry)
 
 
 def _letters(books: Books, batch: Batch) -> tuple[Letter, ...]:
