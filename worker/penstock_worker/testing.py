@@ -93,7 +93,7 @@ def run(
     sequences = sorted(table["seq"].to_pylist())
     ranges = ranges_of(sequences)
     handed = Handed(
-        name=RunName(batch_id(stream, consumer, ranges, newest=0), attempt),
+        name=RunName(batch_id(stream, consumer, ranges, newest=0, life=""), attempt),
         stream=stream,
         consumer=consumer,
         ranges=ranges,

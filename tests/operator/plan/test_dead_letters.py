@@ -14,7 +14,7 @@ from penstock_worker.policy.machine.actions import Letter
 from penstock_worker.policy.machine.pieces import Piece
 from penstock_worker.policy.outcome import Fault
 
-DESK = Desk("ORDERS", "etl", "shop/etl", "etl-0", "dead.orders")
+DESK = Desk("ORDERS", "etl", "shop/etl", "etl-0", "dead.orders", "2026-11-18T12:00:00+00:00 2026-11-18T12:00:00+00:00")
 STORED = datetime(2026, 1, 31, 12, tzinfo=UTC)
 FAULT = Fault("KeyError", "'amount'", "CAST_INVALID_INPUT", "22018", "Traceback\n  line 3", "etl.py:3")
 

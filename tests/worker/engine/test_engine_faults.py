@@ -281,17 +281,21 @@ async def test_messages_stored_under_sequences_that_the_server_had_lost_are_proc
         assert len(set(ids)) == len(ids)
 
 
-async def test_recreated_stream_has_other_batch_ids_and_other_dead_letters(work: Scene) -> None:
-    """Sinks, dead letters and drivers outlive a stream: what they know by a batch's id is about the former stream."""
+async def test_recreated_stream_or_consumer_has_other_batch_ids_and_other_dead_letters(work: Scene) -> None:
+    """Sinks, dead letters and drivers outlive both: what they know by a batch's id is about the former ones."""
     work.script.process = lambda *_: REJECTED
-    for _ in range(2):
-        await work.publish_many(1)
-        await work.process_all()
-        await work.js.streams.delete(work.stream)
-        await work.create_stream()
-    assert work.script.sequences() == [[1], [1]]
-    assert len({handed.name.batch_id for handed, _ in work.script.handed}) == 2
-    assert [letter.data for letter in await work.letters()] == [b"1"] * 2
+    await work.publish_many(1)
+    await work.process_all()
+    await work.replace_consumer()
+    await work.process_all()
+    await work.js.streams.delete(work.stream)
+    await work.create_stream()
+    await work.publish_many(1)
+    await work.process_all()
+    assert work.script.sequences() == [[1]] * 3
+    assert len({handed.name.batch_id for handed, _ in work.script.handed}) == 3
+    assert len({handed.incarnation for handed, _ in work.script.handed}) == 3, "messages that are sent have new ids"
+    assert [letter.data for letter in await work.letters()] == [b"1"] * 3
 
 
 async def test_new_messages_are_processed_after_a_reset_redelivers_finished_ones(work: Scene) -> None:
@@ -313,7 +317,7 @@ async def commit(work: Scene, *firsts: int) -> LedgerStore:
     for first in firsts:
         ranges = ((first, first + SOME - 1),)
         newest = (await work.js.direct.get(work.stream, sequence=ranges[0][1])).timestamp_ns
-        name = batch_id(work.stream, "etl", ranges, newest=newest)
+        name = batch_id(work.stream, "etl", ranges, newest=newest, life=ground.life)
         await ledger.write(Entry(batch_id=name, ranges=ranges, newest=newest, worker="w", committed=True))
     return ledger
 

@@ -30,7 +30,7 @@ async def write_entries(work: Scene) -> str:
     names = []
     for number in range(ENTRIES):
         ranges = ((number * MESSAGES + 1, (number + 1) * MESSAGES),)
-        names.append(batch_id(work.stream, CONSUMER, ranges, newest=newest))
+        names.append(batch_id(work.stream, CONSUMER, ranges, newest=newest, life=ground.life))
         await ledger.write(Entry(batch_id=names[-1], ranges=ranges, newest=newest, worker="w"))
     return names[0]
 

@@ -16,7 +16,7 @@ from penstock_worker.policy.machine.actions import Letter
 from penstock_worker.policy.machine.pieces import Piece
 from penstock_worker.policy.outcome import Fault
 
-DESK = Desk("ORDERS", "etl", "shop/etl", "etl-0", "dead.orders")
+DESK = Desk("ORDERS", "etl", "shop/etl", "etl-0", "dead.orders", "2026-11-18T12:00:00+00:00 2026-11-18T12:00:00+00:00")
 MAX_PAYLOAD_BYTES = 1 << 20
 STORED_NS = 1_763_500_000_000_000_000
 
@@ -37,7 +37,7 @@ def letter_of(
 
 def test_dead_letter_names_the_origin_of_its_message_and_the_reason() -> None:
     draft = letter_of(fault=Fault("KeyError", "'amount'", "C", "S", "at\nline 3", "etl.py:3"))
-    assert (draft.subject, draft.message_id) == ("dead.orders.orders.eu", f"ORDERS:7:etl:{STORED_NS}")
+    assert (draft.subject, draft.message_id) == ("dead.orders.orders.eu", f"ORDERS:7:etl:{STORED_NS}:{DESK.life}")
     assert draft.data == b"{}"
     assert {name.removeprefix("Penstock-"): value for name, (value,) in draft.headers.items()} == {
         "Stream": "ORDERS",

@@ -20,7 +20,7 @@ from tests.worker.machine.playing import ACK_WAIT_SECONDS, SETTINGS, TICK_SECOND
 def entry(*ranges: Range, committed: bool = False, losses: int = 0, attempts: int = 0) -> Entry:
     newest = ranges[-1][1]
     return Entry(
-        batch_id=batch_id("S", "c", ranges, newest=newest),
+        batch_id=batch_id("S", "c", ranges, newest=newest, life=""),
         ranges=ranges,
         newest=newest,
         oldest=ranges[0][0],
@@ -32,7 +32,7 @@ def entry(*ranges: Range, committed: bool = False, losses: int = 0, attempts: in
 
 
 def test_a_batch_whose_engine_died_runs_again_under_its_id_once_all_its_messages_are_redelivered() -> None:
-    open_entry = entry((3, 4), (7, 7), attempts=2)
+    open_entry = replace(entry((3, 4), (7, 7), attempts=2), batch_id="S.c.3-7.of-another-version")
     play = Play.ready(open_entry)
     play.redeliver(4, 7)
     play.wait(SETTINGS.batch.max_wait_seconds)

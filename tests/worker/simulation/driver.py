@@ -48,6 +48,11 @@ class Sink:
         if self.members.setdefault(batch_id, messages) != messages:
             raise Violation(f"batch {batch_id} has other members than before: {sorted(messages)}")
 
+    def begin_again(self) -> None:
+        """Expect each message once more. What was committed is still known by its batch's id."""
+        self.batches_of.clear()
+        self.ran_well.clear()
+
     def lose(self, sequences: Iterable[int]) -> None:
         """Forget messages that the server has lost: others get their sequences."""
         for sequence in sequences:

@@ -53,7 +53,9 @@ class Engine:
 
     def __init__(self, world: World, options: Options, server: Server, driver: Driver, *, name: str) -> None:
         self.world, self.options, self.server, self.driver, self.name = world, options, server, driver, name
-        self.machine = Machine(settings_of(options, name), ack_wait_seconds=ACK_WAIT_SECONDS)
+        self.incarnation = server.incarnation
+        """That of the consumer that it knows of."""
+        self.machine = Machine(settings_of(options, name), ack_wait_seconds=ACK_WAIT_SECONDS, life=self.incarnation)
         self.server_life = server.life
         """The life of the server that it knows of."""
         self.unaware: set[int] = set()
@@ -99,9 +101,11 @@ class Engine:
         self._count_again()
 
     def notice(self) -> None:
-        """Find out whether the server is another one, or has forgotten what it knew."""
+        """Find out whether the server or the consumer is another one, or the server has forgotten what it knew."""
         may_notice = self.is_alive and self.link_is_up and self.world.now >= self.frozen_until
-        if may_notice and self.server_life != self.server.life:
+        if may_notice and self.incarnation != self.server.incarnation:
+            self.tell(told.Reborn("The consumer was made anew."))
+        elif may_notice and self.server_life != self.server.life:
             self.server_life = self.server.life
             self.tell(told.ServerChanged())
 
@@ -221,9 +225,13 @@ class Engine:
         if life == self.server.life or self.world.random.random() < 0.5:
             call(*arguments)
 
+    def _answer_to(self, call: Callable[..., bool], *arguments: Any) -> bool:  # noqa: ANN401 - they are the call's
+        """Answer a delivery, unless the consumer is another one: that it takes such answers is not modelled."""
+        return self.incarnation == self.server.incarnation and call(*arguments)
+
     def _send_each(self, call: Callable[..., Any], messages: list[Message], *arguments: Any) -> None:  # noqa: ANN401
         for message in messages:
-            self._send(call, message, *arguments)
+            self._send(self._answer_to, call, message, *arguments)
 
     def _ask(self, call: Callable[[], bool], good: Event, bad: Event) -> None:
         """Send a request; without a confirmation, or if the link breaks, the bad event follows late."""
@@ -283,7 +291,7 @@ class Engine:
 
     def _read_ledger(self) -> None:
         if self.link_is_up and self.world.now >= self.server.refuses_ledger_until:
-            entries = self.server.read()
+            entries = self.server.read(self.incarnation)
             recorded = {entry.batch_id for entry in entries if entry.rejected}
             self.knows_rejections_of |= recorded - self.machine.books.batches.keys()
             self._later(told.LedgerRead(entries))
@@ -295,7 +303,7 @@ class Engine:
         if self.server_life != self.server.life:
             self.unaware.update(*(range(first, last + 1) for first, last in action.entry.ranges))
         good, bad = told.LedgerWritten(batch_id), told.LedgerFailed(batch_id, "no answer")
-        self._ask(lambda: self.server.write(action.entry), good, bad)
+        self._ask(lambda: self.server.write(action.entry, self.incarnation), good, bad)
 
     def _publish_outgoing(self, action: wants.PublishOutgoing) -> None:
         name = action.batch_id, action.run
@@ -335,7 +343,7 @@ class Engine:
         elif life != self.server.life:
             first, last = sorted(chance.randint(0, len(answers)) for _ in range(2))
             answers = answers[:first] + answers[last:]
-        confirmed = [answer(message) for answer, message in answers]
+        confirmed = [self._answer_to(answer, message) for answer, message in answers]
         return bool(confirmed) and confirmed[-1]
 
     # The pull
@@ -358,6 +366,7 @@ class Engine:
             self.world.after(TIMEOUT_SECONDS, self._count)
             return
         server = self.server
+        self.notice()
         server.lapse()
         pending = server.last - server.next + 1
         unacknowledged = len(server.pending) + len(server.available)

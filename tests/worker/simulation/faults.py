@@ -154,6 +154,11 @@ class Faults:
         """Have somebody reset the consumer to the first message."""
         self.server.reset()
 
+    def _recreate(self) -> None:
+        """Have somebody delete the consumer and create it again, so that everything is processed once more."""
+        self.server.recreate()
+        self.checks.sink.begin_again()
+
     def _lose_pull(self) -> None:
         """Have an engine ask for no messages, without knowing it."""
         self._worker().engine.has_lost_pull = True

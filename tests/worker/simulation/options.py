@@ -32,7 +32,7 @@ FAULTS = (
 )
 LEAVINGS = ("retire", "end_driver", "step_down", "lose_pull", "reset")
 """Chosen last, as is what is hostile or fickle, so that seeds without them are the same runs as before."""
-HOSTILE_SHARE, FICKLE_SHARE, TELLING_SHARE = 0.3, 0.5, 0.5
+HOSTILE_SHARE, FICKLE_SHARE, TELLING_SHARE, RECREATING_SHARE = 0.3, 0.2, 0.5, 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +98,10 @@ def choose(seed: int) -> Options:
     leavings = chance.choices(LEAVINGS, k=chance.choice([0, 0, 0, 1, 3]))
     hostile = _some(chance, messages) if chance.random() < HOSTILE_SHARE else frozenset()
     fickle = _some(chance, messages) if chance.random() < FICKLE_SHARE else frozenset()
-    faults = (*options.faults, *leavings)
-    return replace(options, faults=faults, hostile=hostile, fickle=fickle, tells=chance.random() < TELLING_SHARE)
+    tells = chance.random() < TELLING_SHARE
+    recreated = ("recreate",) if chance.random() < RECREATING_SHARE else ()
+    faults = (*options.faults, *leavings, *recreated)
+    return replace(options, faults=faults, hostile=hostile, fickle=fickle, tells=tells)
 
 
 def _some(chance: random.Random, messages: int) -> frozenset[int]:

@@ -12,7 +12,6 @@ from penstock_worker.policy.ledger import Entry, decode, encode
 from tests.jetstream.simulation.world import World
 from tests.worker.simulation.options import ACK_WAIT_SECONDS, Options
 
-INCARNATION = "2026-11-18T12:00:00Z"
 MESSAGE_BYTES = 10
 FORGETTING_SECONDS = 2.0
 """Younger deliveries and answers may not be on its disk yet, nor may its replicas know of younger deliveries."""
@@ -52,6 +51,8 @@ class Server:
         """Another number after each restart and each election of a leader."""
         self.began_at = -FORGETTING_SECONDS * 100
         """When that was."""
+        self.consumers = 1
+        """How often the consumer was created."""
         self.has_lost = False
         self.was_reset = False
         self.letters: Counter[int] = Counter()
@@ -183,6 +184,15 @@ class Server:
                 self.delivered[sequence] -= 1
         self._wake()
 
+    @property
+    def incarnation(self) -> str:
+        return f"consumer {self.consumers}"
+
+    def recreate(self) -> None:
+        """Replace the consumer by another one of its name."""
+        self.consumers += 1
+        self.reset()
+
     def reset(self) -> None:
         """Deliver everything once more, as if for the first time."""
         self.was_reset = True
@@ -216,19 +226,21 @@ class Server:
         self.letters.update(sequence for sequence, stored_at in messages if self.has((sequence, stored_at)))
         return True
 
-    def write(self, entry: Entry) -> bool:
+    def write(self, entry: Entry, incarnation: str) -> bool:
         if self.world.now < self.refuses_ledger_until:
             return False
         self.rejected.update(*(range(first, last + 1) for first, last in entry.rejected))
-        self.ledger[entry.batch_id] = encode(entry, incarnation=INCARNATION)
+        self.ledger[entry.batch_id] = encode(entry, incarnation=incarnation)
         return True
 
     def has_rejections(self, batch_id: str) -> bool:
         """Tell whether the ledger has what a run of the batch rejected, or that it is done."""
-        return any(entry.rejected or entry.committed for entry in self.read() if entry.batch_id == batch_id)
+        return any(
+            entry.rejected or entry.committed for entry in self.read(self.incarnation) if entry.batch_id == batch_id
+        )
 
-    def read(self) -> tuple[Entry, ...]:
-        found = (decode(name, value, incarnation=INCARNATION) for name, value in self.ledger.items())
+    def read(self, incarnation: str) -> tuple[Entry, ...]:
+        found = (decode(name, value, incarnation=incarnation) for name, value in self.ledger.items())
         return tuple(entry for entry in found if entry is not None)
 
     def delete(self, names: Iterable[str]) -> None:

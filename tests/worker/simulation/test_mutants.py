@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import pytest
 
+from penstock_worker.policy import identity
 from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine import (
     arriving,
@@ -172,6 +174,14 @@ def records_no_rejections(patch: Patch) -> None:
             _next_stage(batch, now)
 
     patch.setattr(settling, "next_stage", next_stage)
+
+
+@mutant(0)
+def names_batches_of_a_recreated_consumer_as_those_of_the_former_one(patch: Patch) -> None:
+    def batch_id(*names: Any, newest: int, life: str) -> str:  # noqa: ANN401 - passed on
+        return identity.batch_id(*names, newest=newest, life=life[:0])
+
+    patch.setattr("penstock_worker.policy.machine.books.batch_id", batch_id)
 
 
 @mutant(343)

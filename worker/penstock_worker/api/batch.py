@@ -63,7 +63,7 @@ class Batch:
 
     @property
     def id(self) -> str:
-        """STREAM.CONSUMER.FIRST-LAST.DIGEST: the same whenever these very messages are tried again."""
+        """STREAM.CONSUMER.FIRST-LAST.DIGEST: the same whenever these very messages of this consumer are tried again."""
         return self._handed.name.batch_id
 
     @property

@@ -47,13 +47,11 @@ class Ground:
         return self.stream.created, self.consumer.created
 
     @property
-    def incarnation(self) -> str:
-        """The stream's, as messages that are sent are named by it."""
-        return "" if self.stream.created is None else self.stream.created.isoformat()
-
-    @property
     def life(self) -> str:
-        """That of stream and consumer, as the ledger has it: a consumer made anew is to have everything once more."""
+        """That of stream and consumer, as batches, letters, messages that are sent and the ledger's entries have it.
+
+        A consumer made anew is to give everything once more, and whoever has it from the former one is to take it.
+        """
         return " ".join("" if made is None else made.isoformat() for made in self.birth)
 
     @property

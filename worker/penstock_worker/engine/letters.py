@@ -44,6 +44,8 @@ class Desk:
     worker: str
     subject: str
     """Before the original one."""
+    life: str
+    """That of stream and consumer: others of the same names have other messages, or the same ones once more."""
 
     def draft(self, letter: Letter, batch_id: str, message: Rows, *, max_payload_bytes: int) -> Draft:
         """Return the letter of a message: rows with just that one."""
@@ -53,8 +55,8 @@ class Desk:
         kept = _fitted(headers, len(data), max_payload_bytes)
         if kept is None:
             kept, data = _cut(facts, why, header, data, max_payload_bytes)
-        made = message.timestamps_ns[0]  # a stream of the same name, made anew, has another message of this sequence
-        message_id = f"{self.stream}:{letter.sequence}:{self.consumer}:{made}"
+        stored_at = message.timestamps_ns[0]  # a stream that lost its newest messages gives their sequences to others
+        message_id = f"{self.stream}:{letter.sequence}:{self.consumer}:{stored_at}:{self.life}"
         return Draft(self._subject_of(subject), data, kept, message_id)
 
     def _subject_of(self, original: bytes) -> str:

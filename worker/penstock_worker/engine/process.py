@@ -92,6 +92,7 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
     machine = Machine(
         settings,
         ack_wait_seconds=place.ground.ack_wait_seconds,
+        life=place.ground.life,
         passes_on=not place.ground.counts_deliveries,
         entry_bytes=js.connection.server.max_payload_bytes,
     )
@@ -105,7 +106,14 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
         shelf=shelf,
         answers=Answers(js.connection),
         driver=DriverLink(place.client, shell.tell, shell.spawn, standing),
-        desk=Desk(settings.stream, settings.consumer, settings.group, settings.worker, settings.dead_letter_subject),
+        desk=Desk(
+            settings.stream,
+            settings.consumer,
+            settings.group,
+            settings.worker,
+            settings.dead_letter_subject,
+            place.ground.life,
+        ),
         metrics=metrics,
         standing=standing,
         tell=shell.tell,

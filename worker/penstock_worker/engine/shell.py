@@ -196,7 +196,7 @@ class Shell:
         handed = Handed(
             name=RunName(asked.batch_id, asked.run),
             stream=settings.stream,
-            incarnation=self.ground.incarnation,
+            incarnation=self.ground.life,
             consumer=settings.consumer,
             ranges=asked.ranges,
             count=asked.count,

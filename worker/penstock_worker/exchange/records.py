@@ -46,7 +46,7 @@ class Handed:
     """Whether the server delivered some of it before."""
     stream: str
     incarnation: str = ""
-    """The stream's: another of the same name has other messages under the same sequences."""
+    """The stream's and the consumer's: others of the same names are others."""
     consumer: str
     ranges: tuple[Range, ...]
     count: int

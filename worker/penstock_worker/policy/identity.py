@@ -2,7 +2,8 @@
 
 Knows what an id is made of. Sinks and drivers know a batch by it, and outlive what the server knows: a stream may be
 made anew, or may have lost its newest messages in a crash and given their sequences to others. Those are other batches,
-and the time that the stream took the last of them tells.
+and the time that the stream took the last of them tells. So are the batches of a consumer that was deleted and created
+again: it is to give everything once more, and sinks are to take it.
 """
 
 import hashlib
@@ -13,7 +14,10 @@ from penstock_worker.policy.ranges import Range, as_text
 DIGEST_LETTERS = 8
 
 
-def batch_id(stream: str, consumer: str, ranges: Sequence[Range], *, newest: int) -> str:
-    """Return STREAM.CONSUMER.FIRST-LAST.DIGEST, the digest being of all ranges and the newest message's time."""
-    digest = hashlib.sha256(f"{newest}:{as_text(ranges)}".encode()).hexdigest()[:DIGEST_LETTERS]
+def batch_id(stream: str, consumer: str, ranges: Sequence[Range], *, newest: int, life: str) -> str:
+    """Return STREAM.CONSUMER.FIRST-LAST.DIGEST.
+
+    The digest is of all ranges, the newest message's time, and the times when stream and consumer were created.
+    """
+    digest = hashlib.sha256(f"{life}:{newest}:{as_text(ranges)}".encode()).hexdigest()[:DIGEST_LETTERS]
     return f"{stream}.{consumer}.{ranges[0][0]}-{ranges[-1][1]}.{digest}"

@@ -172,7 +172,7 @@ def recall_batches(books: Books, now: float) -> None:
 def _reopen(books: Books, recalled: Recalled, now: float) -> None:
     pieces = tuple(recalled.pieces)
     if recalled.is_whole:
-        opened = [books.open(pieces, now, redelivered=True)]
+        opened = [books.open(pieces, now, redelivered=True, name=recalled.entry.batch_id)]
         opened[0].runs = recalled.runs
         books.report(Note.ADOPTED, opened[0])
     else:

@@ -68,8 +68,12 @@ class Driver:
 class Books:
     """All that the machine remembers, and the actions of the event that it is at."""
 
-    def __init__(self, settings: EngineSettings, ack_wait_seconds: float, *, passes_on: bool, entry_bytes: int) -> None:
+    def __init__(
+        self, settings: EngineSettings, ack_wait_seconds: float, *, life: str, passes_on: bool, entry_bytes: int
+    ) -> None:
         self.settings = settings
+        self.life = life
+        """When stream and consumer were created, which is a part of what batches are named by."""
         self.entry_bytes = entry_bytes
         """How large an entry of the ledger may be."""
         self.ack_wait_seconds = ack_wait_seconds
@@ -117,10 +121,12 @@ class Books:
         redelivered: bool,
         root: Root | None = None,
         ranges: tuple[Range, ...] = (),
+        name: str = "",
     ) -> Batch:
+        """Open a batch; one of former times keeps the name that it had."""
         ranges = ranges or self.blocks.ranges(pieces)
         newest = self.blocks.newest(pieces)
-        name = batch_id(self.settings.stream, self.settings.consumer, ranges, newest=newest)
+        name = name or batch_id(self.settings.stream, self.settings.consumer, ranges, newest=newest, life=self.life)
         size_bytes = sum(map(self.blocks.bytes_of, pieces))
         messages = count(pieces)
         root = root or Root(messages)
