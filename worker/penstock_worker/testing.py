@@ -86,8 +86,12 @@ def run(
     stream: str = "TEST",
     consumer: str = "test",
     attempt: int = 1,
+    ancestors: Sequence[str] = (),
 ) -> Result:
-    """Run the function once on these messages: payloads as dict, list, text or bytes, or whole `Message`s."""
+    """Run the function once on these messages: payloads as dict, list, text or bytes, or whole `Message`s.
+
+    With `ancestors` they are a part of the batches with these ids, which failed or were lost before.
+    """
     session = spark or local_spark()
     table = as_table(messages, stream)
     sequences = sorted(table["seq"].to_pylist())
@@ -97,6 +101,7 @@ def run(
         stream=stream,
         consumer=consumer,
         ranges=ranges,
+        ancestors=tuple(ancestors),
         count=len(table),
         bytes=sum(map(len, table["data"].to_pylist())),
         attempt=attempt,

@@ -87,6 +87,24 @@ def test_rejections_of_the_attempt_whose_files_stay_are_those_that_count(
         assert set(run(both, ORDERS, spark=spark).rejected) == {2, 3}
 
 
+def test_parts_of_a_batch_that_was_published_add_nothing_and_reject_what_it_rejected(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """It was published, and then its run failed, or its worker was lost: so it was halved."""
+    done: dict[str, bool] = {}
+
+    def process(df: DataFrame, batch: Batch) -> None:
+        done[batch.id] = batch.already_done(path=str(tmp_path))
+        df.where("seq NOT IN (3, 8)").select("seq").write.parquet(batch.path(str(tmp_path)))
+        batch.reject([each for each in (3, 8) if batch.first_seq <= each <= batch.last_seq], "no")
+
+    run(process, ORDERS, spark=spark)
+    (name,) = done
+    half = run(process, ORDERS[:5], spark=spark, ancestors=["S.etl.0-99.unknown", name])
+    assert (list(done.values()), half.rejected) == ([False, True], {3: "no"})
+    assert [found.name for found in tmp_path.glob("batch=*")] == [f"batch={name}"]
+
+
 def test_what_a_failing_function_wrote_is_removed(spark: SparkSession, tmp_path: Path) -> None:
     def process(df: DataFrame, batch: Batch) -> None:
         write(tmp_path, df, batch)
@@ -123,7 +141,7 @@ def test_attempts_that_overlap_leave_each_row_once(spark: SparkSession, tmp_path
 
 def test_part_of_a_batch_is_not_published_after_its_folder_was_moved_away(spark: SparkSession, tmp_path: Path) -> None:
     """An attempt writes on while another publishes, which removes what the first had written, and readers move that."""
-    late, other = StagedFiles(spark, "S.etl.1-2"), StagedFiles(spark, "S.etl.1-2")
+    late, other = StagedFiles(spark, ["S.etl.1-2"]), StagedFiles(spark, ["S.etl.1-2"])
     folders = [Path(files.folder(str(tmp_path)).removeprefix("file://")) for files in (late, other)]
     for folder in folders:
         folder.mkdir(parents=True)
@@ -177,7 +195,7 @@ def test_a_file_system_of_the_server_is_refused_through_connect(connect_session:
 
 def test_the_name_of_a_batch_is_safe_in_a_path(spark: SparkSession, tmp_path: Path) -> None:
     """A stream's name may contain almost anything; readers see the name unchanged."""
-    files = StagedFiles(spark, "50%=half é.etl.1-2")
+    files = StagedFiles(spark, ["50%=half é.etl.1-2"])
     spark.range(3).write.parquet(files.folder(str(tmp_path)))
     files.publish({})
     assert {row["batch"] for row in spark.read.parquet(str(tmp_path)).collect()} == {"50%=half é.etl.1-2"}

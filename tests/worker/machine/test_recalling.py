@@ -43,6 +43,26 @@ def test_a_batch_whose_engine_died_runs_again_under_its_id_once_all_its_messages
     assert Note.ADOPTED in play.notes()
 
 
+def test_batches_that_lose_their_id_name_those_that_they_were_part_of(subtests: pytest.Subtests) -> None:
+    """A sink may have taken them under the former ids."""
+    half = replace(entry((1, 4)), ancestors=("S.c.1-8.former",))
+    lineage = (half.batch_id, *half.ancestors)
+    with subtests.test("halved"):
+        play, run = Play.running(1, 2, 3, 4, ledger=True)
+        play.end(run, Verdict.DATA)
+        half_run = play.runs()[0]
+        assert half_run.ancestors == (run.batch_id,)
+        play.end(half_run, Verdict.DATA)
+        written = [asked.entry.ancestors for asked in play.take(actions.WriteLedger)]
+        assert written == [(half_run.batch_id, run.batch_id)] * 2
+    for name, came, expected in (("adopted", (1, 2, 3, 4), half.ancestors), ("replaced", (1, 3), lineage)):
+        with subtests.test(name):
+            play = Play.ready(half)
+            play.redeliver(*came)
+            play.wait(4 * ACK_WAIT_SECONDS)
+            assert play.run().ancestors == expected
+
+
 def test_a_batch_whose_rejections_are_in_the_ledger_is_not_run_again(subtests: pytest.Subtests) -> None:
     """Its sink has it without them; another run might reject others."""
     for name, came, dead in (("all came", (1, 2, 3), [2, 3]), ("some", (1, 3), [3]), ("none rejected", (1,), [])):

@@ -15,9 +15,19 @@ def test_entry_is_no_larger_than_its_bound(first: int, steps: list[int]) -> None
     sequences = [first]
     for step in steps:
         sequences.append(sequences[-1] + step)
-    entry = Entry(batch_id="S.c.1-2.abc", ranges=ranges_of(sequences), newest=10**19, oldest=10**19, worker="w" * 253)
-    value = encode(entry, incarnation="2026-11-18T12:00:00.123456+00:00 2026-11-18T12:00:00.123456+00:00")
-    assert len(value) <= most_bytes(entry.ranges, len(sequences))
+    ancestors = (f"S.c.{10**18}-{10**18}.01234567",) * 20
+    entry = Entry(
+        batch_id="S.c.1-2.abc",
+        ranges=ranges_of(sequences),
+        newest=10**19,
+        oldest=10**19,
+        worker="w" * 253,
+        ancestors=ancestors,
+    )
+    incarnation = "2026-11-18T12:00:00.123456+00:00 2026-11-18T12:00:00.123456+00:00"
+    value = encode(entry, incarnation=incarnation)
+    assert len(value) <= most_bytes(entry.ranges, len(sequences), len(ancestors))
+    assert decode(entry.batch_id, value, incarnation=incarnation) == entry
 
 
 @given(rejected=st.sets(st.integers(1, 10**15), max_size=50))

@@ -126,6 +126,7 @@ class Checks:
             missing = sorted(set(range(1, self.server.last + 1)) - self.server.acked - self.server.terminated)
             raise Violation(f"not everything is answered: messages {missing} are not")
         bad = self.options.poison | self.options.killers | self.options.rejected | self.options.hostile
+        bad |= self.options.late
         bad = frozenset(sequence for sequence in bad if sequence <= self.server.last)
         dead = frozenset(self.server.letters)
         tried = frozenset(each for each, tries in self.sink.failures.items() if tries >= self.options.max_attempts)
@@ -149,14 +150,17 @@ class Checks:
 
     def _is_excused(self, sequence: int) -> bool:
         """Tell whether a message may be in several batches, each of which has another id."""
-        split = {name for engine in self.engines for name in _split(engine)}
-        is_dissolved = any(
-            batch_id in split or not all(map(self.server.has, members))
+        is_unaware = any(sequence in engine.unaware for engine in self.engines)
+        return is_unaware or sequence in self.lost_leases or (not self.options.tells and self._is_cut(sequence))
+
+    def _is_cut(self, sequence: int) -> bool:
+        """Tell whether a message was in a batch that was cut, of which a sink without ancestors knows nothing."""
+        cut = {name for engine in self.engines for name in _cut(engine)}
+        return any(
+            batch_id in cut or not all(map(self.server.has, members))
             for batch_id, members in self.sink.members.items()
             if any(member == sequence for member, _ in members)
         )
-        is_unaware = any(sequence in engine.unaware for engine in self.engines)
-        return is_dissolved or is_unaware or sequence in self.lost_leases
 
     def drained(self) -> None:
         for engine in self.engines:
@@ -170,7 +174,7 @@ class Checks:
             raise Violation(f"{engine.name} stops with {engine.ended.code}: {engine.ended.sentence}")
 
 
-def _split(engine: Engine) -> Iterator[str]:
+def _cut(engine: Engine) -> Iterator[str]:
     """Return the batches that an engine split, or replaced after it had passed them on to another worker in vain."""
     for report in engine.notes:
         if report.note is Note.SPLIT:

@@ -36,13 +36,15 @@ class Sink:
     unrecorded: set[int] = field(default_factory=set)
     """Messages of batches that ran again before anybody but the sink knew what the committed attempt rejected."""
 
-    def commit(self, batch_id: str, sequences: frozenset[int], rejected: frozenset[int]) -> frozenset[int]:
-        """Take a batch, unless it is there; return what the attempt rejected that committed it."""
-        if batch_id not in self.rejected:
-            self.rejected[batch_id] = rejected
-            for sequence in sequences - rejected:
-                self.batches_of[sequence].add(batch_id)
-        return self.rejected[batch_id]
+    def commit(self, names: tuple[str, ...], sequences: frozenset[int], rejected: frozenset[int]) -> frozenset[int]:
+        """Take a batch, unless it or an ancestor is there; return what the attempt rejected that committed it."""
+        for name in names:
+            if name in self.rejected:
+                return self.rejected[name] & sequences
+        self.rejected[names[0]] = rejected
+        for sequence in sequences - rejected:
+            self.batches_of[sequence].add(names[0])
+        return rejected
 
     def begin(self, batch_id: str, messages: frozenset[Message]) -> None:
         if self.members.setdefault(batch_id, messages) != messages:
@@ -77,6 +79,7 @@ class Run:
     name: tuple[str, int]
     messages: frozenset[Message]
     told: Callable[[Outcome], None]
+    ancestors: tuple[str, ...] = ()
     outcome: Outcome | None = None
     rejected: frozenset[int] = frozenset()
 
@@ -105,16 +108,17 @@ class Driver:
     def is_ready(self) -> bool:
         return self.world.now >= self.ready_at and not self.is_ending
 
-    def hand(self, batch_id: str, run: int, messages: frozenset[Message], told: Callable[[Outcome], None]) -> None:
-        """Begin a run, unless it is known; `told` receives its outcome."""
+    def hand(self, given: Run) -> None:
+        """Begin a run, unless it is known; its `told` receives its outcome."""
+        (batch_id, _), told, messages = given.name, given.told, given.messages
         self.sink.begin(batch_id, messages)
-        known = self.runs.get((batch_id, run))
+        known = self.runs.get(given.name)
         if known is not None:
             known.told = told
             if known.outcome is not None:
                 told(known.outcome)
             return
-        self.runs[batch_id, run] = this = Run((batch_id, run), messages, told)
+        self.runs[given.name] = this = given
         if batch_id in self.sink.rejected and not self.options.tells and not self.server.has_rejections(batch_id):
             self.sink.unrecorded |= this.sequences
         if not self.is_ready:
@@ -148,7 +152,8 @@ class Driver:
             self.kill_spark()
         elif verdict is Verdict.OK:
             rejected = run.sequences & self._rejects()
-            committed = self.sink.commit(run.name[0], self._there(run), rejected)
+            names = (run.name[0], *(run.ancestors if self.options.tells else ()))
+            committed = self.sink.commit(names, self._there(run), rejected)
             run.rejected = committed if self.options.tells else rejected
             self.world.after(rest_seconds, self._finish, run, spark)
         else:
@@ -171,7 +176,7 @@ class Driver:
 
     def _finish(self, run: Run, spark: int) -> None:
         if spark == self.spark:
-            self._end(run, Verdict.OK)
+            self._end(run, Verdict.DATA if run.sequences & self.options.late else Verdict.OK)
 
     def _there(self, run: Run) -> frozenset[int]:
         """Return the sequences of those messages that the server has not lost."""

@@ -18,7 +18,7 @@ from penstock_worker.policy.settings import BatchSettings, EngineSettings, Retry
 from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
 from tests.worker.machine.playing import SETTINGS
-from tests.worker.simulation.driver import LOOK_SECONDS, Driver
+from tests.worker.simulation.driver import LOOK_SECONDS, Driver, Run
 from tests.worker.simulation.options import ACK_WAIT_SECONDS, DEADLINE_SECONDS, GRACE_SECONDS, Options
 from tests.worker.simulation.server import MESSAGE_BYTES, Message, Server
 
@@ -271,11 +271,15 @@ class Engine:
         if action.batch_id in self.knows_rejections_of:
             raise Violation(f"batch {action.batch_id} runs again, though the ledger has what it rejected")
         messages = frozenset(self.messages_of(action.pieces))
-        self._after_a_delay(self._hand, (action.batch_id, action.run), messages)
+        name = action.batch_id, action.run
+        self._after_a_delay(
+            self._hand,
+            Run(name, messages, lambda outcome: self._later(told.RunEnded(*name, outcome)), action.ancestors),
+        )
 
-    def _hand(self, name: tuple[str, int], messages: frozenset[Message]) -> None:
+    def _hand(self, run: Run) -> None:
         if self.is_alive:
-            self.driver.hand(*name, messages, lambda outcome: self._later(told.RunEnded(*name, outcome)))
+            self.driver.hand(run)
 
     def _await_driver(self) -> None:
         if not self.is_alive:

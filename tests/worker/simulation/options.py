@@ -32,7 +32,7 @@ FAULTS = (
 )
 LEAVINGS = ("retire", "end_driver", "step_down", "lose_pull", "reset")
 """Chosen last, as is what is hostile or fickle, so that seeds without them are the same runs as before."""
-HOSTILE_SHARE, FICKLE_SHARE, TELLING_SHARE, RECREATING_SHARE = 0.3, 0.2, 0.5, 0.05
+HOSTILE_SHARE, FICKLE_SHARE, TELLING_SHARE, RECREATING_SHARE, LATE_SHARE = 0.3, 0.2, 0.5, 0.05, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +64,13 @@ class Options:
     faults: tuple[str, ...]
     fickle: frozenset[int]
     """Those that the code rejects in some runs."""
+    late: frozenset[int]
+    """Those with which a run fails once the sink has its messages."""
     tells: bool
-    """Whether the sink tells what the attempt rejected whose writing it kept."""
+    """Whether the sink looks for a batch's ancestors, and tells what the attempt rejected whose writing it kept.
+
+    So do `batch.path` and `batch.jdbc`. One that does not is like Delta, and knows a batch by its id alone.
+    """
 
     def describe(self) -> str:
         return "\n".join(f"    {field.name:<18}{getattr(self, field.name)}" for field in fields(self))
@@ -93,6 +98,7 @@ def choose(seed: int) -> Options:
         publishes=chance.random() < 0.3,
         faults=tuple(chance.choices(kinds, k=chance.randint(1, 5)) if kinds else ()),
         fickle=frozenset(),
+        late=frozenset(),
         tells=True,
     )
     leavings = chance.choices(LEAVINGS, k=chance.choice([0, 0, 0, 1, 3]))
@@ -100,8 +106,9 @@ def choose(seed: int) -> Options:
     fickle = _some(chance, messages) if chance.random() < FICKLE_SHARE else frozenset()
     tells = chance.random() < TELLING_SHARE
     recreated = ("recreate",) if chance.random() < RECREATING_SHARE else ()
+    late = _some(chance, messages) if not options.poison and chance.random() < LATE_SHARE else frozenset()
     faults = (*options.faults, *leavings, *recreated)
-    return replace(options, faults=faults, hostile=hostile, fickle=fickle, tells=tells)
+    return replace(options, faults=faults, hostile=hostile, fickle=fickle, tells=tells, late=late)
 
 
 def _some(chance: random.Random, messages: int) -> frozenset[int]:

@@ -214,6 +214,25 @@ def test_a_database_has_rows_once_the_function_has_returned_and_none_of_one_that
     assert count(spark, url, name) == 10
 
 
+def test_parts_of_a_batch_that_is_in_a_table_are_taken_for_written(spark: SparkSession, url: str) -> None:
+    name = create_table(spark, url, "halved")
+    spark.sql("CREATE TABLE ice.db.halved (id BIGINT, stream STRING, seq BIGINT) USING iceberg")
+
+    added: dict[str, tuple[bool, bool]] = {}
+
+    def process(df: DataFrame, batch: Batch) -> None:
+        rows = parsed(df, batch)
+        is_done = batch.already_done(iceberg="ice.db.halved")
+        if not is_done:
+            rows.writeTo("ice.db.halved").options(**batch.iceberg()).append()
+        added[batch.id] = not is_done, batch.jdbc(rows, url, name)
+
+    run(process, ORDERS, spark=spark)
+    run(process, ORDERS[:5], spark=spark, ancestors=["S.etl.0-99.unknown", *added])
+    assert list(added.values()) == [(True, True), (False, False)]
+    assert count(spark, url, name) == spark.table("ice.db.halved").count() == 10
+
+
 def test_rejections_of_the_attempt_whose_rows_are_in_the_database_are_those_that_count(
     spark: SparkSession, url: str, subtests: pytest.Subtests
 ) -> None:

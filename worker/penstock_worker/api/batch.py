@@ -55,7 +55,7 @@ class Batch:
         self._deadline = deadline
         self._rejections = Rejections(handed.ranges)
         self._parsed: list[Parsed] = []
-        self._files = StagedFiles(spark, self.id)
+        self._files = StagedFiles(spark, (self.id, *self.ancestors))
         self._outgoing: list[pa.Table] = []
         self._written: set[tuple[str, str, str]] = set()
         """By `jdbc`: URL, table and name."""
@@ -65,6 +65,14 @@ class Batch:
     def id(self) -> str:
         """STREAM.CONSUMER.FIRST-LAST.DIGEST: the same whenever these very messages of this consumer are tried again."""
         return self._handed.name.batch_id
+
+    @property
+    def ancestors(self) -> tuple[str, ...]:
+        """Ids of batches that had all of these messages: they failed, or were lost, and this batch was cut from them.
+
+        A sink that has one of them has these messages. It is empty for almost all batches.
+        """
+        return self._handed.ancestors
 
     @property
     def stream(self) -> str:
@@ -220,19 +228,19 @@ class Batch:
                 'of that: give each its own, as in batch.jdbc(…, name="refunds"), or write all rows at once.'
             )
         self._written.add(target)
-        rows = JdbcTable(df, url, table, How(properties or {}, on_conflict, name), self.id)
+        rows = JdbcTable(df, url, table, How(properties or {}, on_conflict, name), (self.id, *self.ancestors))
         self._tables.append(rows)
         return rows.stage()
 
     def already_done(self, *, path: str | None = None, iceberg: str | None = None) -> bool:
-        """Tell whether a sink has this batch from an earlier attempt: files under a base, or an Iceberg table.
+        """Tell whether a sink has these messages from an earlier attempt: files under a base, or an Iceberg table.
 
         Of two attempts that overlap, both may be told no: for tables where that matters, MERGE on stream and seq.
         """
         if path is not None:
             return self._files.published(path)
         if iceberg is not None:
-            return in_iceberg(self._spark, iceberg, self.id)
+            return in_iceberg(self._spark, iceberg, (self.id, *self.ancestors))
         raise TypeError("Say which sink is asked: already_done(path=…) or already_done(iceberg=…).")
 
     def send(

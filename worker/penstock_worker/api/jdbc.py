@@ -19,7 +19,7 @@ from penstock_worker.api.session import is_connect
 from penstock_worker.policy.rejected import as_text, from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -65,8 +65,9 @@ class How:
 class JdbcTable:
     """One target table, as one batch sees it."""
 
-    def __init__(self, df: DataFrame, url: str, table: str, how: How, batch_id: str) -> None:
-        self._df, self._how, self._batch_id = df, how, batch_id
+    def __init__(self, df: DataFrame, url: str, table: str, how: How, batch_ids: Sequence[str]) -> None:
+        """Of the batch with the first id; the others are of batches that it was cut from."""
+        self._df, self._how, self._batch_id = df, how, batch_ids[0]
         session: Any = df.sparkSession
         if is_connect(session):
             raise ValueError(
@@ -79,21 +80,22 @@ class JdbcTable:
         self._staging = f"penstock_{uuid.uuid4().hex[:STAGED_LETTERS]}"
         self._is_staged = False
         self._quote = self._dialect.quoteIdentifier
-        written = f"{batch_id} {table}{how.name and f' {how.name}'}"
-        self._key = hashlib.sha256(written.encode()).hexdigest()
+        written = (f"{batch_id} {table}{how.name and f' {how.name}'}" for batch_id in batch_ids)
+        self._keys = [hashlib.sha256(each.encode()).hexdigest() for each in written]
 
     def stage(self) -> bool:
         """Write the rows beside the target; False if the target has those of an earlier attempt at the batch."""
         with self._connected() as connection:
             _ensure(connection, LEDGER, LEDGER_COLUMNS)
-            if not self._has(connection):
+            if self._taken(connection) is None:
                 self._fill(connection)
         return self._is_staged
 
     def publish(self, rejected: Mapping[int, str]) -> dict[int, str] | None:
         """Append the rows, and return None; or what the attempt rejected whose rows are there."""
         with self._connected() as connection:
-            is_ours = self._is_staged and self._commit(connection, rejected)
+            is_old = len(self._keys) > 1 and self._taken(connection) is not None
+            is_ours = self._is_staged and not is_old and self._commit(connection, rejected)
             connection.setAutoCommit(True)
             self._remove_staged(connection)
             return None if is_ours else self._earlier(connection)
@@ -125,10 +127,14 @@ class JdbcTable:
         finally:
             connection.close()
 
-    def _has(self, connection: Any) -> bool:  # noqa: ANN401 - the JVM's
+    def _taken(self, connection: Any) -> str | None:  # noqa: ANN401 - the JVM's
+        """Return under which key the target has these messages, if it has."""
         statement = connection.prepareStatement(f"SELECT 1 FROM {LEDGER} WHERE batch_key = ?")  # noqa: S608 - our own name
-        statement.setString(1, self._key)
-        return bool(statement.executeQuery().next())
+        for key in self._keys:
+            statement.setString(1, key)
+            if statement.executeQuery().next():
+                return key
+        return None
 
     def _earlier(self, connection: Any) -> dict[int, str]:  # noqa: ANN401 - the JVM's
         """Return what the attempt rejected that has published."""
@@ -136,7 +142,7 @@ class JdbcTable:
             return {}
         columns = "SELECT rejected FROM"
         statement = connection.prepareStatement(f"{columns} {REJECTED} WHERE batch_key = ? ORDER BY part")
-        statement.setString(1, self._key)
+        statement.setString(1, self._taken(connection))
         found, text = statement.executeQuery(), ""
         while found.next():
             text += found.getString(1)
@@ -161,7 +167,7 @@ class JdbcTable:
             _ensure(connection, REJECTED, REJECTED_COLUMNS)
         connection.setAutoCommit(False)
         try:
-            _insert(connection, LEDGER, self._key, self._batch_id[:COLUMN_LETTERS], self._table[:COLUMN_LETTERS])
+            _insert(connection, LEDGER, self._keys[0], self._batch_id[:COLUMN_LETTERS], self._table[:COLUMN_LETTERS])
         except Py4JJavaError as problem:
             connection.rollback()
             if (_sqlstate(problem) or "").startswith(CONSTRAINT_VIOLATED):
@@ -172,7 +178,7 @@ class JdbcTable:
         text = as_text(rejected) if rejected else ""
         try:
             for part, start in enumerate(range(0, len(text), PART_LETTERS)):
-                _insert(connection, REJECTED, self._key, part, text[start : start + PART_LETTERS])
+                _insert(connection, REJECTED, self._keys[0], part, text[start : start + PART_LETTERS])
             _execute(connection, f"INSERT INTO {self._table} ({self._columns}) {rows}{conflict}")
             connection.commit()
         except Py4JJavaError:

@@ -49,7 +49,7 @@ class Rejections:
         kept = [each for each in earlier if each is not None]
         reasons = {} if kept and len(kept) == len(earlier) else self.reasons
         for each in kept:
-            reasons = {**reasons, **each}
+            reasons = {**reasons, **{sequence: why for sequence, why in each.items() if self._holds(sequence)}}
         return tuple(Rejection(*each) for each in sorted(reasons.items()))
 
     @property

@@ -18,7 +18,7 @@ from penstock_worker.api.stores import address_of, store_of
 from penstock_worker.policy.rejected import as_text, from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -35,8 +35,17 @@ class Staged:
     store: Store
     folder: str
     """Of this attempt alone."""
-    place: str
-    """Where readers find it."""
+    places: tuple[str, ...]
+    """Where readers find it, and where they find the batches that it was cut from."""
+
+    @property
+    def place(self) -> str:
+        return self.places[0]
+
+    @property
+    def taken(self) -> str | None:
+        """Where these messages are already, if they are."""
+        return next((place for place in self.places if self.store.exists(place)), None)
 
     @property
     def sign(self) -> str:
@@ -50,9 +59,10 @@ class Staged:
 class StagedFiles:
     """All folders that one run of a batch writes."""
 
-    def __init__(self, spark: SparkSession, batch_id: str) -> None:
+    def __init__(self, spark: SparkSession, batch_ids: Sequence[str]) -> None:
+        """Of the batch with the first id; the others are of batches that it was cut from."""
         self._spark = spark
-        self._name = "batch=" + as_partition(batch_id)
+        self._names = tuple("batch=" + as_partition(each) for each in batch_ids)
         self._attempt = uuid.uuid4().hex
         self._staged: dict[str, Staged] = {}
 
@@ -61,15 +71,19 @@ class StagedFiles:
         base = address_of(base)
         if base not in self._staged:
             store = store_of(base, self._spark)
-            folder = posixpath.join(base, STAGING, self._name, self._attempt)
-            self._staged[base] = staged = Staged(store, folder, posixpath.join(base, self._name))
+            folder = posixpath.join(base, STAGING, self._names[0], self._attempt)
+            self._staged[base] = staged = Staged(store, folder, self._places(base))
             store.make(staged.sign)
         return self._staged[base].folder
 
     def published(self, base: str) -> bool:
-        """Tell whether an attempt at this batch has published under the base."""
+        """Tell whether an attempt at this batch, or at one that it was cut from, has published under the base."""
         base = address_of(base)
-        return store_of(base, self._spark).exists(posixpath.join(base, self._name))
+        store = store_of(base, self._spark)
+        return any(map(store.exists, self._places(base)))
+
+    def _places(self, base: str) -> tuple[str, ...]:
+        return tuple(posixpath.join(base, name) for name in self._names)
 
     def publish(self, rejected: Mapping[int, str]) -> list[dict[int, str] | None]:
         """Put everything in its place, and remove what is staged of this batch by anybody: it is published.
@@ -90,7 +104,8 @@ class StagedFiles:
 
 def _publish(staged: Staged, rejected: Mapping[int, str]) -> dict[int, str] | None:
     store, is_ours = staged.store, False
-    if store.exists(staged.sign):
+    is_old = len(staged.places) > 1 and staged.taken is not None
+    if not is_old and store.exists(staged.sign):
         if rejected:
             store.write(posixpath.join(staged.folder, REJECTED), as_text(rejected).encode())
         is_ours = store.move(staged.folder, staged.place)
@@ -101,10 +116,11 @@ def _publish(staged: Staged, rejected: Mapping[int, str]) -> dict[int, str] | No
 
 def _rejected_in(staged: Staged) -> dict[int, str] | None:
     """Return what the attempt rejected that published, or None if its files were moved away since."""
-    text = staged.store.read(posixpath.join(staged.place, REJECTED))
-    if text is not None:
-        return from_text(text.decode())
-    return {} if staged.store.exists(staged.place) else None
+    place = staged.taken
+    if place is None:
+        return None
+    text = staged.store.read(posixpath.join(place, REJECTED))
+    return {} if text is None else from_text(text.decode())
 
 
 def as_partition(value: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import SparkSession
 
 ICEBERG_PROPERTY = "penstock-batch"
@@ -24,9 +26,10 @@ def iceberg_options(batch_id: str) -> dict[str, str]:
     return {f"snapshot-property.{ICEBERG_PROPERTY}": batch_id}
 
 
-def in_iceberg(spark: SparkSession, table: str, batch_id: str) -> bool:
-    """Tell whether a snapshot of the table is of this batch."""
-    found = spark.table(f"{table}.snapshots").where(f"summary['{ICEBERG_PROPERTY}'] = {_literal(batch_id)}")
+def in_iceberg(spark: SparkSession, table: str, batch_ids: Iterable[str]) -> bool:
+    """Tell whether a snapshot of the table is of one of these batches."""
+    names = ", ".join(map(_literal, batch_ids))
+    found = spark.table(f"{table}.snapshots").where(f"summary['{ICEBERG_PROPERTY}'] IN ({names})")
     return bool(found.limit(1).count())
 
 

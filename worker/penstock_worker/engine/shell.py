@@ -199,6 +199,7 @@ class Shell:
             incarnation=self.ground.life,
             consumer=settings.consumer,
             ranges=asked.ranges,
+            ancestors=asked.ancestors,
             count=asked.count,
             bytes=asked.bytes,
             attempt=asked.attempt,

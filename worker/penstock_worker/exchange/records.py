@@ -49,6 +49,8 @@ class Handed:
     """The stream's and the consumer's: others of the same names are others."""
     consumer: str
     ranges: tuple[Range, ...]
+    ancestors: tuple[str, ...] = ()
+    """Batches that it was cut from, under whose ids sinks may have its messages."""
     count: int
     bytes: int
 

@@ -21,3 +21,8 @@ def batch_id(stream: str, consumer: str, ranges: Sequence[Range], *, newest: int
     """
     digest = hashlib.sha256(f"{life}:{newest}:{as_text(ranges)}".encode()).hexdigest()[:DIGEST_LETTERS]
     return f"{stream}.{consumer}.{ranges[0][0]}-{ranges[-1][1]}.{digest}"
+
+
+def own_part(name: str) -> str:
+    """Return FIRST-LAST.DIGEST of an id, which is what it has beside the names of its stream and consumer."""
+    return ".".join(name.rsplit(".", 2)[1:])

@@ -11,11 +11,14 @@ from datetime import datetime
 from math import ceil, log10
 from typing import Self
 
+from penstock_worker.policy.identity import own_part
 from penstock_worker.policy.ranges import Range, as_distances, contains, from_distances, ranges_of
 
 OTHER_FIELDS_BYTES = 1024
 """Of an entry, all but the ranges; names of workers are not longer than 253 letters."""
 
+ANCESTOR_BYTES = 64
+"""Two sequences, a digest and what is between them."""
 INCARNATION_BYTES = 256
 """Two times and a space are shorter."""
 
@@ -47,6 +50,8 @@ class Entry:
     """Whether all is done but for the acknowledgements: messages of it that come again are only acknowledged."""
     rejected: tuple[Range, ...] = ()
     """What the run rejected that ended well. It is not run again. Without reasons, as they quote payloads."""
+    ancestors: tuple[str, ...] = ()
+    """Batches, the latest first, that all of its messages were in before it was cut from them: sinks may have these."""
 
     def holds(self, sequence: int, stored_at: int) -> bool:
         """Tell whether this very message is one of them."""
@@ -55,6 +60,11 @@ class Entry:
     def spans(self, first: int, last: int) -> bool:
         """Tell whether some of its messages may be among these."""
         return self.ranges[0][0] <= last and first <= self.ranges[-1][1]
+
+    @property
+    def lineage(self) -> tuple[str, ...]:
+        """Return what a batch of some of its messages has as ancestors."""
+        return self.batch_id, *self.ancestors
 
     @property
     def count(self) -> int:
@@ -82,19 +92,26 @@ def encode(entry: Entry, *, incarnation: str) -> bytes:
         "losses": entry.losses,
         "committed": entry.committed,
     }
+    if entry.ancestors:
+        fields["ancestors"] = [own_part(name) for name in entry.ancestors]
     if entry.rejected:
         fields["rejected"] = as_distances(entry.rejected)
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
-def most_bytes(ranges: Sequence[Range], messages: int) -> int:
+def most_bytes(ranges: Sequence[Range], messages: int, ancestors: int = 0) -> int:
     """Return how large an entry of so many messages in these ranges is at most, without writing it.
 
     Numbers of a certain sum have the most digits if all are the same, as a logarithm is concave.
     """
     distances, followed = len(ranges), min(len(ranges), messages - len(ranges))
     span = ranges[-1][1] - ranges[0][0] + 1
-    return OTHER_FIELDS_BYTES + _most_digits(distances, span) + _most_digits(followed, messages)
+    return (
+        OTHER_FIELDS_BYTES
+        + ancestors * ANCESTOR_BYTES
+        + _most_digits(distances, span)
+        + _most_digits(followed, messages)
+    )
 
 
 def _most_digits(count: int, total: int) -> int:
@@ -108,8 +125,10 @@ def decode(batch_id: str, value: bytes, *, incarnation: str) -> Entry | None:
         fields = json.loads(value)
         if fields["incarnation"] != incarnation:
             return None
+        names = batch_id.removesuffix(own_part(batch_id))
         return Entry(
             batch_id=batch_id,
+            ancestors=tuple(f"{names}{each}" for each in fields.get("ancestors", ())),
             ranges=from_distances(fields["ranges"]),
             newest=int(fields["newest"]),
             oldest=int(fields.get("oldest", 0)),

@@ -36,6 +36,8 @@ class HandOver:
     count: int
     bytes: int
     ranges: tuple[Range, ...]
+    ancestors: tuple[str, ...] = ()
+    """Batches that it was cut from, under whose ids sinks may have its messages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,10 +173,10 @@ def _reopen(books: Books, recalled: Recalled, now: float) -> None:
     pieces = tuple(recalled.pieces)
     if recalled.is_whole:
         opened = [books.open(pieces, now, redelivered=True, name=recalled.entry.batch_id)]
-        opened[0].runs = recalled.runs
+        opened[0].runs, opened[0].ancestors = recalled.runs, recalled.entry.ancestors
         books.report(Note.ADOPTED, opened[0])
     else:
-        opened = books.open_all(pieces, now, redelivered=True)
+        opened = books.open_all(pieces, now, redelivered=True, ancestors=recalled.entry.lineage)
         for batch in opened:
             books.report(Note.REPLACED, batch, detail=f"{recalled.entry.count} were in {recalled.entry.batch_id}")
         if books.settings.ledger:

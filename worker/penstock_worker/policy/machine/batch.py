@@ -96,6 +96,13 @@ class Batch:
     outgoing: int = 0
     dead: dict[int, str] = field(default_factory=dict)
     """Sequences of those that become dead letters, and why."""
+    ancestors: tuple[str, ...] = ()
+    """Batches that it was cut from, the latest first: a sink that has one of them has its messages."""
+
+    @property
+    def lineage(self) -> tuple[str, ...]:
+        """Return what a batch that is cut from it has as ancestors."""
+        return self.id, *self.ancestors
 
     def entry(self, worker: str, *, committed: bool = False) -> Entry:
         return Entry(
@@ -107,6 +114,7 @@ class Batch:
             attempts=self.attempts,
             losses=self.losses,
             committed=committed,
+            ancestors=self.ancestors,
         )
 
     def covers(self, first: int, last: int) -> bool:

@@ -104,14 +104,22 @@ class Books:
 
     # Batches
 
-    def open_all(self, pieces: Pieces, now: float, *, redelivered: bool) -> list[Batch]:
+    def open_all(
+        self, pieces: Pieces, now: float, *, redelivered: bool, ancestors: tuple[str, ...] = ()
+    ) -> list[Batch]:
         """Open one batch, or several where the entry of one would be larger than the ledger takes."""
         ranges = self.blocks.ranges(pieces)
         messages = count(pieces)
-        if self.settings.ledger and messages > 1 and most_bytes(ranges, messages) > self.entry_bytes:
+        if self.settings.ledger and messages > 1 and most_bytes(ranges, messages, len(ancestors)) > self.entry_bytes:
             halves = cut(pieces, messages // 2)
-            return [batch for half in halves for batch in self.open_all(half, now, redelivered=redelivered)]
-        return [self.open(pieces, now, redelivered=redelivered, ranges=ranges)]
+            return [
+                batch
+                for half in halves
+                for batch in self.open_all(half, now, redelivered=redelivered, ancestors=ancestors)
+            ]
+        batch = self.open(pieces, now, redelivered=redelivered, ranges=ranges)
+        batch.ancestors = ancestors
+        return [batch]
 
     def open(
         self,

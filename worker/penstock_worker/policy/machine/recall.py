@@ -7,7 +7,8 @@ somebody deleted them), then after a while the others go on as a batch of a new 
     all came again        adopted: the same id, the same messages
     not the first one     given back, for a while: of several workers, the one that has the first gathers the others
     committed             acknowledged as they come, no run; so are those of a batch that another worker commits later
-    some did not come     replaced: those that did come form a batch of their own
+    some did not come     replaced: those that did come form a batch of their own, which names the former one as an
+                          ancestor: sinks may have that
 
 Redelivered messages wait for a reading of the ledger that begins after they came: whoever had them before has written
 down their batch by then. What was read is matched against them in steps that a busy event loop can take.

@@ -63,6 +63,7 @@ def _begin(books: Books, batch: Batch, now: float) -> None:
             run=batch.runs,
             pieces=batch.pieces,
             ranges=batch.ranges,
+            ancestors=batch.ancestors,
             count=batch.count,
             bytes=batch.bytes,
             attempt=batch.attempts + 1,

@@ -1,5 +1,6 @@
 """What cannot be processed is found by halves: a batch that fails for its data, or each time that it is tried, is cut
-in two, down to single messages.
+in two, down to single messages. A sink may have taken the batch before it failed, under its id: its parts name it as an
+ancestor, so that the sink does not take their messages once more.
 
 A single message that fails is condemned, and becomes a dead letter once all of the batch that it was cut from is
 decided; so a batch that turns out to be bad as a whole leaves no dead letters behind. That is when too many runs were
@@ -47,6 +48,7 @@ def split(books: Books, batch: Batch, now: float) -> None:
     books.remove(batch)
     for part in opened:
         part.is_suspect, part.fault, part.attempts = batch.is_suspect, batch.fault, batch.attempts
+        part.ancestors = batch.lineage
 
 
 def condemn(books: Books, batch: Batch, now: float) -> None:
