@@ -75,6 +75,11 @@ def test_rejections_of_the_attempt_whose_files_stay_are_those_that_count(
             assert attempt(base, *first) == set(first)
             assert attempt(base, *second) == set(first)
             assert written(base) == everything - set(first)
+    with subtests.test("an attempt asks, and returns"):
+        base = tmp_path / "asks"
+        attempt(base, 2)
+        result = run(lambda _, batch: batch.already_done(path=str(base)), ORDERS, spark=spark)
+        assert (result.returned, set(result.rejected)) == (True, {2})
     with subtests.test("of two folders, one was published"):
         base = tmp_path / "two"
         attempt(base / "first", 2)

@@ -60,6 +60,8 @@ class Batch:
         self._written: set[tuple[str, str, str]] = set()
         """By `jdbc`: URL, table and name."""
         self._tables: list[JdbcTable] = []
+        self._earlier: list[dict[int, str]] = []
+        """What was rejected by attempts whose files the function asked for: it may do nothing more then."""
 
     @property
     def id(self) -> str:
@@ -235,10 +237,15 @@ class Batch:
     def already_done(self, *, path: str | None = None, iceberg: str | None = None) -> bool:
         """Tell whether a sink has these messages from an earlier attempt: files under a base, or an Iceberg table.
 
-        Of two attempts that overlap, both may be told no: for tables where that matters, MERGE on stream and seq.
+        Of two attempts that overlap, both may be told no: for tables where that matters, MERGE on stream and seq. A
+        folder has what the earlier attempt rejected, which is rejected again; of a table that is not known, so parse
+        and reject before you ask for one.
         """
         if path is not None:
-            return self._files.published(path)
+            earlier = self._files.published(path)
+            if earlier is not None:
+                self._earlier.append(earlier)
+            return earlier is not None
         if iceberg is not None:
             return in_iceberg(self._spark, iceberg, (self.id, *self.ancestors))
         raise TypeError("Say which sink is asked: already_done(path=…) or already_done(iceberg=…).")
@@ -272,7 +279,7 @@ class Batch:
         self._settle_parsed()
         to_send = pa.concat_tables([OUTGOING.empty_table(), *self._outgoing])
         rejected = self._rejections.reasons
-        earlier = [*self._files.publish(rejected), *(table.publish(rejected) for table in self._tables)]
+        earlier = [*self._earlier, *self._files.publish(rejected), *(table.publish(rejected) for table in self._tables)]
         self._drop()
         return Finished(self._rejections.known(earlier), to_send)
 

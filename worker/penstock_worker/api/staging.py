@@ -43,11 +43,6 @@ class Staged:
         return self.places[0]
 
     @property
-    def taken(self) -> str | None:
-        """Where these messages are already, if they are."""
-        return next((place for place in self.places if self.store.exists(place)), None)
-
-    @property
     def sign(self) -> str:
         """A folder that is there until another attempt has published: that one removes what is staged, ours included.
 
@@ -76,11 +71,13 @@ class StagedFiles:
             store.make(staged.sign)
         return self._staged[base].folder
 
-    def published(self, base: str) -> bool:
-        """Tell whether an attempt at this batch, or at one that it was cut from, has published under the base."""
+    def published(self, base: str) -> dict[int, str] | None:
+        """Return what was rejected by the attempt at this batch, or at one that it was cut from, that has published.
+
+        None if none has.
+        """
         base = address_of(base)
-        store = store_of(base, self._spark)
-        return any(map(store.exists, self._places(base)))
+        return _rejected_in(store_of(base, self._spark), self._places(base))
 
     def _places(self, base: str) -> tuple[str, ...]:
         return tuple(posixpath.join(base, name) for name in self._names)
@@ -104,22 +101,22 @@ class StagedFiles:
 
 def _publish(staged: Staged, rejected: Mapping[int, str]) -> dict[int, str] | None:
     store, is_ours = staged.store, False
-    is_old = len(staged.places) > 1 and staged.taken is not None
+    is_old = any(map(store.exists, staged.places[1:]))
     if not is_old and store.exists(staged.sign):
         if rejected:
             store.write(posixpath.join(staged.folder, REJECTED), as_text(rejected).encode())
         is_ours = store.move(staged.folder, staged.place)
-    earlier = None if is_ours else _rejected_in(staged)
+    earlier = None if is_ours else _rejected_in(store, staged.places)
     store.remove(posixpath.dirname(staged.folder))
     return earlier
 
 
-def _rejected_in(staged: Staged) -> dict[int, str] | None:
-    """Return what the attempt rejected that published, or None if its files were moved away since."""
-    place = staged.taken
+def _rejected_in(store: Store, places: Sequence[str]) -> dict[int, str] | None:
+    """Return what the attempt rejected that published, or None if its files are in none of these places."""
+    place = next(filter(store.exists, places), None)
     if place is None:
         return None
-    text = staged.store.read(posixpath.join(place, REJECTED))
+    text = store.read(posixpath.join(place, REJECTED))
     return {} if text is None else from_text(text.decode())
 
 
