@@ -189,3 +189,4 @@ def test_pause_survives_workers_and_up_itself(up: UpWithOrders) -> None:
     up.succeed("drain", GROUP)
     up.wait_processed()
     up.wait_said(PAUSED, times=times + 3)
+    up.succeed("resume", GROUP)

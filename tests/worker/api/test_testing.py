@@ -93,7 +93,7 @@ def test_rejected_messages_are_listed_in_stream_order_with_the_first_reason_give
     for stranger in (0, 4, 6, 8):
         with pytest.raises(ValueError, match=rf"Message {stranger} cannot be rejected: the batch holds 1-3,7\."):
             rejections.add_all([2, stranger], "bad")
-    assert rejections.listed() == ()
+    assert rejections.known(()) == ()
     rejections.add_all([7, 2], "too old")
     rejections.add({2: "no region", 1: "no amount"})
-    assert rejections.listed() == (Rejection(1, "no amount"), Rejection(2, "too old"), Rejection(7, "too old"))
+    assert rejections.known(()) == (Rejection(1, "no amount"), Rejection(2, "too old"), Rejection(7, "too old"))

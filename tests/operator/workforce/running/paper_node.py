@@ -73,6 +73,7 @@ class PaperNode:
         for worker in list(self.workers.values()):
             worker.engine.kill()
             worker.driver.shutdown()
+        self._api.api_client.rest_client.pool_manager.clear()
         if self._fault:
             raise self._fault[0]
 
