@@ -189,11 +189,6 @@ def cuts_batches_without_naming_them(patch: Patch) -> None:
     patch.setattr(Batch, "lineage", ())
 
 
-@mutant(0)
-def replaces_batches_without_naming_them(patch: Patch) -> None:
-    patch.setattr(Entry, "lineage", ())
-
-
 @mutant(343)
 def blames_a_batch_that_did_not_run_alone(patch: Patch) -> None:
     def may_run(books: Books, batch: Batch, now: float) -> bool:

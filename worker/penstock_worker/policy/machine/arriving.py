@@ -179,8 +179,7 @@ def _reopen(books: Books, recalled: Recalled, now: float) -> None:
         opened = books.open_all(pieces, now, redelivered=True, ancestors=recalled.entry.lineage)
         for batch in opened:
             books.report(Note.REPLACED, batch, detail=f"{recalled.entry.count} were in {recalled.entry.batch_id}")
-        if books.settings.ledger:
-            books.out.append(actions.DeleteLedger((recalled.entry.batch_id,)))
+        books.replace(recalled.entry, opened)
     for batch in opened:
         batch.attempts, batch.losses = recalled.entry.attempts, recalled.entry.losses
         suspect_if_lost_often(books, batch)

@@ -4,10 +4,11 @@ Knows how a thing is written down, and the sum that must be right: every message
 finally answered. Does not know what follows from anything.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock_worker.policy.identity import batch_id
-from penstock_worker.policy.ledger import most_bytes
+from penstock_worker.policy.ledger import Entry, most_bytes
 from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.actions import Action, Note
 from penstock_worker.policy.machine.batch import Batch, Root, Stage
@@ -83,6 +84,8 @@ class Books:
         self.recall = Recall(uses_ledger=settings.ledger, passes_on=passes_on, ack_wait_seconds=ack_wait_seconds)
         self.pace = Pace()
         self.batches: dict[str, Batch] = {}
+        self.unrecorded: dict[str, set[str]] = {}
+        """By batches that were cut: those of their parts that the ledger does not have yet."""
         self.circuit = Circuit(settings.retry)
         self.driver = Driver()
         self.tally = Tally()
@@ -152,6 +155,21 @@ class Books:
         batch.pieces, batch.ranges, batch.count = pieces, self.blocks.ranges(pieces), count(pieces)
         batch.bytes = sum(map(self.blocks.bytes_of, pieces))
 
+    def replace(self, former: Entry, parts: Iterable[Batch]) -> None:
+        """Have the ledger forget a batch once it has all parts of it: before that, they would lose their ancestors."""
+        if self.settings.ledger:
+            self.unrecorded[former.batch_id] = {part.id for part in parts}
+            self.recall.read[former.batch_id] = former
+
+    def recorded(self, name: str) -> None:
+        """Note that the ledger has a batch."""
+        for former, parts in list(self.unrecorded.items()):
+            parts.discard(name)
+            if not parts:
+                del self.unrecorded[former]
+                self.recall.forget(former)
+                self.out.append(actions.DeleteLedger((former,)))
+
     def running(self) -> list[Batch]:
         return [batch for batch in self.batches.values() if batch.stage is Stage.RUNNING]
 
@@ -191,6 +209,7 @@ class Books:
 
     def remove(self, batch: Batch) -> None:
         del self.batches[batch.id]
+        self.unrecorded = {former: parts for former, parts in self.unrecorded.items() if batch.id not in parts}
         batch.root.undecided.discard(batch.id)
         if batch in batch.root.condemned:
             batch.root.condemned.remove(batch)

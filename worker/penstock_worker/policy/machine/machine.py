@@ -106,6 +106,7 @@ class Machine:
         books = self.books
         match event:
             case told.LedgerWritten(batch_id):
+                books.recorded(batch_id)
                 settling.answered(books, batch_id, LEDGER_ANSWERS, now)
             case told.LettersPublished(batch_id):
                 settling.answered(books, batch_id, {Stage.BURYING}, now)

@@ -181,9 +181,12 @@ class Recall:
         return tuple(piece for name in over for piece in self.recalled.pop(name).pieces)
 
     def find(self, first: int, last: int) -> list[tuple[Entry, int]]:
-        """Return the batches to which messages from one to another may have belonged, with their runs here."""
+        """Return the batches to which messages from one to another may have belonged, with their runs here.
+
+        The parts of a batch that was cut come before it.
+        """
         known = (*self.remembered.values(), *((entry, 0) for entry in self.read.values()))
-        return [one for one in known if one[0].spans(first, last)]
+        return sorted((one for one in known if one[0].spans(first, last)), key=lambda one: -len(one[0].ancestors))
 
     def forget(self, batch_id: str) -> None:
         self.remembered.pop(batch_id, None)

@@ -10,7 +10,6 @@ or a schema that changed, and the worker stops. So it does after too many bad me
 
 from collections.abc import Collection
 
-from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.batch import Batch, Root, Stage
 from penstock_worker.policy.machine.books import Books
@@ -41,14 +40,13 @@ def blame_data(books: Books, batch: Batch, fault: Fault | None, now: float) -> N
 def split(books: Books, batch: Batch, now: float) -> None:
     books.report(Note.SPLIT, batch)
     books.forget_run(batch)
-    if books.settings.ledger:
-        books.out.append(actions.DeleteLedger((batch.id,)))
     halves = cut(batch.pieces, batch.count // 2)
     opened = [books.open(half, now, redelivered=batch.redelivered, root=batch.root) for half in halves]
     books.remove(batch)
     for part in opened:
         part.is_suspect, part.fault, part.attempts = batch.is_suspect, batch.fault, batch.attempts
         part.ancestors = batch.lineage
+    books.replace(batch.entry(books.settings.worker), opened)
 
 
 def condemn(books: Books, batch: Batch, now: float) -> None:
