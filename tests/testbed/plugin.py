@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Remember where each running server's log stands before the test."""
-    item.stash[LOG_STARTS] = {name: log.stat().st_size for name, log in programs.logs.items() if log.exists()}
+    item.stash[LOG_STARTS] = {name: log.stat().st_size for name, log in list(programs.logs.items()) if log.exists()}
     return (yield)
 
 
@@ -72,6 +72,6 @@ def pytest_runtest_makereport(
 
 
 def _server_logs(starts: dict[str, int]) -> Iterator[tuple[str, str]]:
-    for name, log in programs.logs.items():
+    for name, log in list(programs.logs.items()):  # a thread may be starting a server
         if log.exists() and (said := programs.tail(log, start=starts.get(name, 0))):
             yield f"log of {name}", said

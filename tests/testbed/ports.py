@@ -72,7 +72,7 @@ def answers(port: int, host: str = LOOPBACK) -> bool:
 def claim(what: str, numbers: Iterable[int], is_free: Callable[[int], bool]) -> int | None:
     """Claim one of the numbers, by chance, that is neither claimed nor in use; None if there is none."""
     candidates = list(numbers)
-    random.shuffle(candidates)
+    random.SystemRandom().shuffle(candidates)  # the shared generator is hypothesis', which refuses other threads
     return next((number for number in candidates if _claim(what, number, is_free)), None)
 
 
