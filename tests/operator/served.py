@@ -11,14 +11,14 @@ from penstock_worker.engine import metrics as engine
 from penstock_worker.engine.shelf import Shelf
 from penstock_worker.engine.standing import Standing
 from penstock_worker.policy.settings import EngineSettings
-from tests.operator.services.test_metrics import AtWork, declared
+from tests.operator.services.test_metrics import LOSS, AtWork, declared
 
 Families = dict[str, Metric]
 
 
 def by_operator(leadership: Leadership) -> Families:
     consumer = declared("Consumer", "etl", "True", pending=1, ackPending=1)
-    group = declared("QueueGroup", "etl", "True", replicas=1)
+    group = declared("QueueGroup", "etl", "True", replicas=1, messageLoss=LOSS)
     work = AtWork(consumer, group, declared("Connection", "nats"), links={"nats": Connecting()})
     metrics = Metrics()
     metrics.reconciled("Stream", Outcome.DONE, 1)

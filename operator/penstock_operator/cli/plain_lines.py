@@ -10,6 +10,7 @@ from penstock_operator.cli import human
 from penstock_operator.cli.screen_sections import batches, rate, told
 from penstock_operator.cli.widths import printable
 from penstock_operator.local.snapshot import Event, GroupShown, Snapshot
+from penstock_operator.plan.message_loss import lost
 
 PERIOD = timedelta(seconds=5)
 """How often it is said how a group stands, if that has changed."""
@@ -70,6 +71,7 @@ def summary(group: GroupShown) -> str:
         f"{rate(group.messages_per_second)} msg/s",
         f"{human.number(group.settled)} settled",
         f"{human.number(group.dead_letters)} dead",
+        *([f"{human.number(lost(group.loss))} lost"] if lost(group.loss) else []),
         f"batches: {ended}",
     ]
     why = f". {group.message}" if group.message else ""

@@ -20,6 +20,7 @@ from penstock_operator.local.snapshot import (
     Snapshot,
     StreamShown,
 )
+from penstock_operator.plan.message_loss import new_losses
 
 CONNECTION_COLUMNS = (
     Column(heading="CONNECTION", is_name=True),
@@ -135,7 +136,7 @@ def sections(snapshot: Snapshot, columns: int) -> tuple[Section, Section, Sectio
         _section(
             GROUP_COLUMNS,
             [(name(each), *_group_cells(each)) for each in snapshot.groups],
-            [(each.message or each.scaling, PHASES[each.phase]) for each in snapshot.groups],
+            [_below(each) for each in snapshot.groups],
             columns,
         ),
     )
@@ -150,6 +151,14 @@ def _section(
         for row, (text, level) in zip(laid_out, messages, strict=True)
     ]
     return Section(headings, blocks)
+
+
+def _below(group: GroupShown) -> tuple[str, Level]:
+    """Return what is said below a group's row, and how much it concerns who reads it."""
+    level, losses = PHASES[group.phase], [note.message for note in new_losses(None, group.loss)]
+    if losses and level is Level.INFO:
+        level = Level.WARNING
+    return " ".join(filter(None, [group.message, *losses])) or group.scaling, level
 
 
 def _state(shown: ConnectionShown | StreamShown) -> Line:

@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 from penstock_jetstream import Connection, ConsumerInfo, JetStream
 from penstock_jetstream.errors import JetStreamError, MissingError
 from penstock_operator.plan.group_places import GroupPlace
+from penstock_operator.plan.message_loss import ConsumerPosition
 from penstock_operator.services.nats.material import Material
+from penstock_operator.services.nats.presence import consumer_position
 from penstock_operator.services.nats.workers import subject_of
 
 ANSWER_SECONDS = 2.0
@@ -44,8 +46,9 @@ class Contact:
     def is_open(self) -> bool:
         return self.connection.is_connected
 
-    async def consumer(self, place: GroupPlace) -> ConsumerInfo | None:
-        return await self._answer(self._jetstream.consumers.info(place.stream, place.consumer))
+    async def consumer(self, place: GroupPlace) -> tuple[ConsumerInfo, ConsumerPosition] | None:
+        """Return what the server says of the consumer, and how far it is in its stream."""
+        return await self._answer(self._consumer(place))
 
     async def dead_letters(self, place: GroupPlace) -> int | None:
         """Return how many there are of this group."""
@@ -66,6 +69,11 @@ class Contact:
     def _jetstream(self) -> JetStream:
         domain, prefix = self.made_from.domain, self.made_from.api_prefix
         return JetStream(self.connection, domain=domain or None, api_prefix=prefix or None)
+
+    async def _consumer(self, place: GroupPlace) -> tuple[ConsumerInfo, ConsumerPosition]:
+        stream = await self._jetstream.streams.info(place.stream)
+        consumer = await self._jetstream.consumers.info(place.stream, place.consumer)
+        return consumer, consumer_position(stream, consumer, self.connection.server.id)
 
     async def _stream_or_none(self, name: str) -> int:
         try:

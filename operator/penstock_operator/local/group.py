@@ -27,10 +27,12 @@ from penstock_operator.local.worker import Worker, removal_order
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.group_limits import group_limits
 from penstock_operator.plan.group_places import GroupPlace
+from penstock_operator.plan.message_loss import ConsumerPosition, count_losses, loss_notes, new_losses, written_loss
 from penstock_operator.plan.scaling import NOTHING_YET, Limits, Memory, Observation, Reading, scale
 from penstock_operator.plan.scaling.tally import Tally
 from penstock_operator.plan.worker_settings import group_name
 from penstock_operator.resources import ConsumerSpec, QueueGroupSpec
+from penstock_operator.resources.message_loss import MessageLoss
 from penstock_operator.services.group_streams import GroupStreams
 from penstock_operator.services.links import Link
 
@@ -87,7 +89,7 @@ class _Running:
 class _Answers:
     """What the server and the workers say at one look; None where nobody answered."""
 
-    consumer: ConsumerInfo | None
+    consumer: tuple[ConsumerInfo, ConsumerPosition] | None
     dead_letters: int | None
     statuses: Sequence[tuple[Worker, Mapping[str, Any] | None]]
 
@@ -121,6 +123,10 @@ class Group:
     standstill: Standstill = field(default_factory=Standstill)
     dead_letters: int | None = None
     dead_letters_before: int | None = None
+    loss: MessageLoss | None = None
+    """Messages that were never processed, as far as known; None before stream and consumer were read."""
+    loss_before: MessageLoss | None = None
+    """The same as the `up` before this one left it."""
     desired: int = 0
     scaling: str = ""
     clean_looks: int = 0
@@ -143,6 +149,9 @@ class Group:
     _streams_trouble: str = ""
     _written: Mapping[str, Any] | None = None
     _cannot_write: bool = False
+
+    def __post_init__(self) -> None:
+        self.loss = self.loss_before = written_loss(self.folder.status)
 
     @property
     def code_was_edited(self) -> bool:
@@ -196,6 +205,11 @@ class Group:
         """Those that came since we began."""
         return max(0, (self.dead_letters or 0) - (self.dead_letters_before or 0))
 
+    @property
+    def new_losses(self) -> tuple[str, ...]:
+        """What was lost since the `up` before this one ended."""
+        return tuple(note.message for note in new_losses(self.loss_before, self.loss))
+
     async def look(self, now: float) -> None:
         """Compare what runs with what is wanted, and do something about it."""
         self._heed_suspension()
@@ -227,9 +241,11 @@ class Group:
 
     def _observe(self, wanted: Wanted, answers: _Answers, now: float) -> None:
         if self.ground.is_set():
-            info = answers.consumer
+            info, position = answers.consumer or (None, None)
             self.reading = _reading(info, now) if info else None
             self.pause = info.pause if info else None
+            if position:
+                self._count_losses(position)
             self._count_dead_letters(wanted, answers.dead_letters)
         for worker, status in answers.statuses:
             worker.hear_status(status)
@@ -274,6 +290,12 @@ class Group:
         if more > 0:
             messages = "1 message became a dead letter" if more == 1 else f"{more:,} messages became dead letters"
             self.tell(Level.WARNING, f"{messages}, in stream {wanted.place.dead_letter_stream}.")
+
+    def _count_losses(self, position: ConsumerPosition) -> None:
+        """Take in how far the consumer is."""
+        before, self.loss = self.loss, count_losses(self.loss, position)
+        for note in loss_notes(before, self.loss):
+            self.tell(Level.WARNING, note.message)
 
     def _in_flight(self) -> int:
         return sum(len((worker.status or {}).get("batches", ())) for worker in self.all_workers)
@@ -459,6 +481,7 @@ class Group:
                 busy=sum(bool((worker.status or {}).get("heldMessages")) for worker in workers),
             ),
             dead_letters=self.dead_letters,
+            loss=self.loss,
             scaling=self.scaling,
         )
 

@@ -312,6 +312,7 @@ class House:
             elif group.new_dead_letters:
                 messages = f"{group.new_dead_letters:,} message{'s' if group.new_dead_letters > 1 else ''}"
                 self.failures.append(Failure(str(identity), f"{messages} could not be processed: dead letters."))
+            self.failures += [Failure(str(identity), sentence) for sentence in group.new_losses]
         self.failures += [Failure(about, sentence) for about, sentence in self._unready()]
 
     def _why_not(self, group: Group, *, is_late: bool) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from penstock_operator.resources.message_loss import MessageLoss
+
 
 class Level(StrEnum):
     """How much something concerns who reads it."""
@@ -118,6 +120,8 @@ class GroupShown:
     workers: WorkersShown = WorkersShown()
     dead_letters: int | None = None
     """How many lie in the dead letters' stream that are this group's, or all of a stream of its own."""
+    loss: MessageLoss | None = None
+    """Messages that the consumer never processed."""
     scaling: str = ""
     """The last decision about the number of workers, as a sentence."""
 

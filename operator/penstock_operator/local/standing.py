@@ -10,6 +10,7 @@ from penstock_operator.local.live_home import LiveHome
 from penstock_operator.local.snapshot import ConnectionShown, GroupShown, Level, Phase, StreamShown
 from penstock_operator.local.state import ConnectionRecord
 from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.message_loss import MESSAGE_LOSS, as_written, loss_verdicts
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.verdicts import FALSE, TRUE
 from penstock_operator.resources import CONNECTION, StreamSpec
@@ -45,8 +46,13 @@ def group_status(shown: GroupShown, *, is_invalid: bool) -> dict[str, Any]:
         "batches": shown.in_flight,
         "pending": shown.pending,
         "ackPending": shown.ack_pending,
+        MESSAGE_LOSS: as_written(shown.loss),
     }
-    return {"conditions": [ready], **{name: value for name, value in facts.items() if value is not None}}
+    losses = [
+        {"type": each.type.value, "status": each.status, "reason": each.reason.value, "message": each.message}
+        for each in loss_verdicts(shown.loss)
+    ]
+    return {"conditions": [ready, *losses], **{name: value for name, value in facts.items() if value is not None}}
 
 
 def connections_shown(records: Iterable[ConnectionRecord], home: LiveHome) -> Iterator[ConnectionShown]:

@@ -62,6 +62,8 @@ class ConditionType(StrEnum):
     AVAILABLE = "Available"
     SCALING = "Scaling"
     CIRCUIT_OPEN = "CircuitOpen"
+    MESSAGES_EXPIRED = "MessagesExpired"
+    MESSAGES_GIVEN_UP = "MessagesGivenUp"
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,10 @@ class Reason(StrEnum):
     SPARK_FAILED = "SparkFailed"
     CRASHING = "Crashing"
     CIRCUIT_OPEN = "CircuitOpen"
+    # messages that a queue group never processed
+    NOTHING_LOST = "NothingLost"
+    MESSAGES_EXPIRED = "MessagesExpired"
+    MESSAGES_GIVEN_UP = "MessagesGivenUp"
     # the server cannot be asked
     CONNECTING = "Connecting"
     UNREACHABLE = "Unreachable"

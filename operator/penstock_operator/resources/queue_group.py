@@ -11,6 +11,7 @@ from pydantic import Field, StringConstraints
 from penstock_operator.resources.conditions import Count, Status, Told
 from penstock_operator.resources.connection import Auth
 from penstock_operator.resources.kind import AGE, READY, REASON, Column, Kind, Scale
+from penstock_operator.resources.message_loss import MessageLoss
 from penstock_operator.resources.part import Part, Rule
 from penstock_operator.resources.queue_group_handler import Handler, Spark
 from penstock_operator.resources.queue_group_network import Network
@@ -86,6 +87,8 @@ class QueueGroupStatus(Status):
     """How many of these the workers say they hold."""
     batches: Count | None = None
     """How many batches are with the workers' drivers."""
+    message_loss: MessageLoss | None = None
+    """What is known of messages that the consumer never processed."""
     stopped_revision: Told | None = None
     """The revision of the pods, as their label penstock.dev/revision has it, whose code cannot work: it is not started
     again before something changes."""

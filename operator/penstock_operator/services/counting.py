@@ -7,6 +7,7 @@ from typing_extensions import override
 from penstock_operator.plan.connections import LinkState
 from penstock_operator.plan.decision import Action, Failure
 from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.message_loss import ConsumerPosition
 from penstock_operator.plan.surroundings import Observed, Place, Present, Unknown
 from penstock_operator.resources.connection import ConnectionSpec
 from penstock_operator.services.links import Counters, Link, Links, RelayedLink, Secrets, Wanted
@@ -79,6 +80,12 @@ class CountedLink(RelayedLink):
         counters = await self._link.counters(place)
         self._count(COUNT, counters)
         return counters
+
+    @override
+    async def position(self, place: Place) -> ConsumerPosition | Unknown:
+        position = await self._link.position(place)
+        self._count(COUNT, position)
+        return position
 
     def _count(self, operation: str, outcome: object) -> None:
         if not isinstance(outcome, Failure | Unknown):

@@ -6,7 +6,7 @@ Secrets come from (home.py), nor what is decided (plan).
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from typing_extensions import override
 
@@ -14,6 +14,7 @@ from penstock_jetstream.config import Facts
 from penstock_operator.plan.connections import LinkState
 from penstock_operator.plan.decision import Action, Failure
 from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.message_loss import ConsumerPosition
 from penstock_operator.plan.surroundings import Observed, Place, Present, Unknown
 from penstock_operator.resources.connection import ConnectionSpec
 
@@ -38,6 +39,10 @@ class Counters:
     """How many deliveries there were, ever."""
     is_paused: bool = False
 
+    @classmethod
+    def of(cls, position: ConsumerPosition) -> Self:
+        return cls(position.pending, position.ack_pending, position.deliveries, is_paused=position.is_paused)
+
 
 class Link(Protocol):
     """One JetStream account, reached by one Connection. None of its methods raises for what a server does."""
@@ -61,6 +66,9 @@ class Link(Protocol):
 
     async def counters(self, place: Place) -> Counters | Unknown:
         """Ask how far a consumer is."""
+
+    async def position(self, place: Place) -> ConsumerPosition | Unknown:
+        """Ask where a stream begins and how far a consumer of it is."""
 
     async def workers(self, group: str, expected: int) -> Sequence[WorkerStatus]:
         """Ask the workers of a group how they stand; return once so many have said, or no more do."""
@@ -100,6 +108,10 @@ class RelayedLink(Link):
     @override
     async def counters(self, place: Place) -> Counters | Unknown:
         return await self._link.counters(place)
+
+    @override
+    async def position(self, place: Place) -> ConsumerPosition | Unknown:
+        return await self._link.position(place)
 
     @override
     async def workers(self, group: str, expected: int) -> Sequence[WorkerStatus]:

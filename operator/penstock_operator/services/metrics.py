@@ -22,6 +22,7 @@ from typing_extensions import override
 from penstock_operator.plan.connections import Connected, LinkState
 from penstock_operator.plan.decision import ConditionType
 from penstock_operator.plan.declared import Declared, Identity
+from penstock_operator.plan.message_loss import written_loss
 from penstock_operator.plan.verdicts import TRUE, UNKNOWN
 from penstock_operator.resources import CONNECTION, CONSUMER, QUEUE_GROUP, STREAM
 from penstock_operator.services.leading import Clock, Leadership
@@ -170,6 +171,7 @@ class Gauges:
         groups = [declared for declared in everything if declared.identity.kind == QUEUE_GROUP.name]
         yield _workers(groups)
         yield _ready(groups)
+        yield _lost(groups)
 
     def _links(self, everything: Iterable[Declared]) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
@@ -235,6 +237,21 @@ def _ready(groups: Iterable[Declared]) -> GaugeMetricFamily:
         family.add_metric(
             [identity.namespace, identity.name, str(ready.get("reason", ""))], float(ready.get("status") == TRUE)
         )
+    return family
+
+
+def _lost(groups: Iterable[Declared]) -> GaugeMetricFamily:
+    """Count what groups never processed, with a zero where nothing was lost: else an alert would not see the first."""
+    family = GaugeMetricFamily(
+        "penstock_queue_group_lost_messages",
+        "Messages that a queue group never processed: removed from the stream, or given up by the server.",
+        labels=["namespace", "name", "cause"],
+    )
+    for declared in groups:
+        if loss := written_loss(declared.status):
+            names = [declared.identity.namespace, declared.identity.name]
+            family.add_metric([*names, "expired"], loss.expired)
+            family.add_metric([*names, "given-up"], loss.given_up)
     return family
 
 

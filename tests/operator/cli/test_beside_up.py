@@ -11,6 +11,7 @@ import pytest
 from penstock_operator.local.state import ConnectionRecord, GroupRecord, HomeRecord, StateFolder
 from tests.operator.cli.commands import Declared, data, penstock
 from tests.operator.running import PENSTOCK
+from tests.operator.services.test_metrics import LOSS
 from tests.testbed.nats.server import NatsServer
 
 AWAY = "nats://nats.nats:4222"
@@ -67,6 +68,15 @@ def test_a_state_of_another_version_is_an_error(state: StateFolder) -> None:
     (state.path / "home.json").write_text("{}")
     outcome = penstock("lag", "--state", state.path)
     assert (outcome.exit_code, "another version of Penstock" in outcome.stderr) == (1, True)
+
+
+def test_lag_shows_what_the_group_of_a_consumer_lost(state: StateFolder, declared: Declared) -> None:
+    declared.write("QueueGroup", "orders", consumerRef={"name": "etl"}, handler={"entrypoint": "a:b", "image": "etl"})
+    state.group("default", "orders").write_status({"messageLoss": LOSS})
+    [consumer] = data("lag", "--state", state.path)["consumers"]
+    assert (consumer["expired"], consumer["givenUp"]) == (LOSS["expired"], LOSS["givenUp"])
+    heading, row = (line.split() for line in penstock("lag", "--state", state.path).stdout.splitlines())
+    assert dict(zip(heading, row, strict=True))["LOST"] == "7"
 
 
 def test_get_shows_of_a_group_what_up_knows_of_it(state: StateFolder, declared: Declared) -> None:

@@ -158,7 +158,7 @@ def test_status_for_other_commands_says_what_the_screen_shows(tmp_path: Path, su
     def condition() -> tuple[str, str, str]:
         group.write_status()
         status = GroupFolder(tmp_path).status
-        ((ready),) = status["conditions"]
+        ready, *_ = status["conditions"]
         assert (status["replicas"], status["desiredReplicas"]) == (len(group.workers), group.desired)
         return ready["status"], ready["reason"], ready["message"]
 

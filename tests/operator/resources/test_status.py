@@ -34,7 +34,10 @@ Consumer:
    paused: true, pausedUntil: *noon, leader: n1, replicas: 3, currentReplicas: 3}
 QueueGroup:
   {replicas: 5, selector: penstock.dev/queue-group=etl, readyReplicas: 3, desiredReplicas: 4, busyReplicas: 2,
-   pending: 48210, ackPending: 900, held: 800, batches: 2, stoppedRevision: 0123456789abcdef, image: "example/etl:1.4"}
+   pending: 48210, ackPending: 900, held: 800, batches: 2, stoppedRevision: 0123456789abcdef, image: "example/etl:1.4",
+   messageLoss: {expired: 7, firstExpiredSequence: 3, lastExpiredSequence: 9, limits: "maxMessages: 100", givenUp: 2,
+     maxDeliver: 3, incarnation: once, server: A, takesAll: true, deliveredSequence: 9, deliveries: 2, pending: 1,
+     lastSequence: 10, skipped: 7, knownGaps: 0}}
 """)
 SHOWN = {
     "Connection": {"SERVER": "n1", "VERSION": "2.15.1"},

@@ -86,7 +86,17 @@ async def test_refusals_of_a_server_are_counted_by_error_code(nats_server: NatsS
 
 BAD: Any = {"conditions": [{"type": "Ready", "status": "False"}, {"type": "Drifted", "status": "True"}]}
 LAG = {"pending": 5, "ackPending": 2, "streamName": "ORDERS", "consumerName": "etl-1"}
-WORKERS = {"replicas": 2, "readyReplicas": 1, "desiredReplicas": 3, "busyReplicas": 0}
+LOSS = {
+    **dict.fromkeys(("deliveredSequence", "deliveries", "pending", "givenUp"), 0),
+    "incarnation": "once",
+    "server": "A",
+    "takesAll": True,
+    "limits": "",
+    "expired": 7,
+    "skipped": 7,
+    "knownGaps": 0,
+}
+WORKERS = {"messageLoss": LOSS, "replicas": 2, "readyReplicas": 1, "desiredReplicas": 3, "busyReplicas": 0}
 OBJECTS = (
     *(declared("Stream", "a", "True"), declared("Stream", "b", "True"), declared("Stream", "c", **BAD)),
     *(declared("Consumer", "etl", "True", **LAG), declared("Consumer", "new")),
@@ -112,6 +122,10 @@ OF_OBJECTS: dict[str, list[tuple[Labels, float]]] = {
     "penstock_queue_group_workers": [
         ({**ETL, "state": state}, number)
         for state, number in (("desired", 3), ("actual", 2), ("ready", 1), ("busy", 0))
+    ],
+    "penstock_queue_group_lost_messages": [
+        ({**ETL, "cause": "expired"}, 7),
+        ({**ETL, "cause": "given-up"}, 0),
     ],
     "penstock_queue_group_ready": [({**ETL, "reason": ""}, 1), ({**ETL, "name": "new", "reason": ""}, 0)],
 }

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from penstock_jetstream import JetStream
+from tests.operator.cli.commands import ask
 from tests.operator.up.upping import CODE, PATIENCE_SECONDS, QUICK, Up
 from tests.testbed.nats.server import NatsServer
 
@@ -203,3 +205,25 @@ def test_drain_without_progress_ends_and_reports_what_is_left_and_why() -> None:
 
     up.declare(suspend=True)
     up.drain(exit_code=0)
+
+
+@pytest.mark.full
+def test_drain_reports_messages_that_were_removed_while_up_did_not_run() -> None:
+    up = Up()
+    with closing(NatsServer()) as server:
+        server.start()
+        up.declare(servers=[server.url])
+        up.start()
+        up.publish(1)
+        up.wait_rows([1])
+        up.wait_settled()
+        assert up.interrupt() == 0
+
+        async def lose(jetstream: JetStream) -> None:
+            for _ in range(3):
+                await jetstream.publish("orders.north", b'{"id": 2}')
+            await jetstream.streams.purge("ORDERS")
+
+        ask(server.url, lose)
+        assert "At least 3 messages were removed from the stream before" in up.drain(exit_code=1)
+        up.drain(exit_code=0)

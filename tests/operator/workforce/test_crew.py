@@ -5,10 +5,12 @@ from typing import Any
 from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.fleet import WorkerPod
 from penstock_operator.plan.group_places import GroupPlace
+from penstock_operator.plan.message_loss import count_losses
 from penstock_operator.plan.scaling import Limits
 from penstock_operator.services.links import Counters
 from penstock_operator.services.workforce.crew import Crew, Post
 from penstock_operator.services.workforce.fleets import Label
+from tests.operator.plan.test_message_loss import Served
 
 PATIENCE = 100.0
 PLACE = GroupPlace(Identity("Connection", "a", "n"), Identity("Consumer", "a", "c"), None, "S", "c", "D", "dead", None)
@@ -108,3 +110,17 @@ def test_unknown_backlog_removes_no_worker() -> None:
     one.take_in(0.0, Counters(5, 0, 0), [status("w")], pods("w"), 1)
     one.take_in(1.0, None, [status("w")], pods("w"), 1)
     assert one.desired == 1
+
+
+def test_first_lost_message_is_reported_at_once_and_others_at_the_period() -> None:
+    one, served = crew(), Served()
+    served.publish(10)
+    one.loss, one.position_at = count_losses(None, served.position()), 0.0
+    one.take_in(0.0, Counters.of(served.position()), [], [], 0)
+    one.stepped(0.0)
+    assert [one.needs_position(now) for now in (1.0, 5.0)] == [False, True]
+    for lost, reported in ((3, 6.0), (1, 21.0)):
+        served.expire(lost)
+        one.loss = count_losses(one.loss, served.position())
+        assert next(now for now in (6.0, 21.0) if one.needs_step(now, 0, 15.0)) == reported
+        one.stepped(6.0)

@@ -15,11 +15,13 @@ from penstock_operator.plan.fleet.deployments import Rollout, read_deployment
 from penstock_operator.plan.fleet.last_words import ended
 from penstock_operator.plan.fleet.pods import WorkerPod
 from penstock_operator.plan.fleet.troubles import Trouble, has_open_circuit, works, worst
+from penstock_operator.plan.message_loss import MESSAGE_LOSS, as_written, loss_notes, loss_verdicts, written_loss
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.scaling import Decision, Why
 from penstock_operator.plan.surroundings import Waiting
 from penstock_operator.plan.verdicts import FALSE, TRUE, UNDECIDED, UNKNOWN
 from penstock_operator.resources import QueueGroupSpec
+from penstock_operator.resources.message_loss import MessageLoss
 from penstock_operator.resources.queue_group_scaling import ScalingMode
 
 STOPPED_REVISION = "stoppedRevision"
@@ -46,6 +48,8 @@ class Situation:
     """Whether anybody has asked the server and the workers since this replica leads."""
     pending: int | None = None
     ack_pending: int | None = None
+    loss: MessageLoss | None = None
+    """Messages that the consumer never processed; None if stream and consumer were never read."""
     decision: Decision | None = None
     """None: somebody else decides how many there are, or nobody has yet."""
     desired: int | None = None
@@ -88,6 +92,7 @@ def standing(of: Situation) -> Standing:
         _verdict(ConditionType.AVAILABLE, _available(seen, ready)),
         _scaling(seen, ready),
         _verdict(ConditionType.CIRCUIT_OPEN, _circuit(seen)),
+        *loss_verdicts(of.loss),
     )
     return Standing(verdicts, _facts(seen), tuple(_notes(seen, verdicts)))
 
@@ -283,6 +288,7 @@ def _facts(seen: _Seen) -> Mapping[str, Any] | None:
         "busyReplicas": sum(bool(status.get("heldMessages") or status.get("batches")) for status in told),
         "pending": of.pending,
         "ackPending": of.ack_pending,
+        MESSAGE_LOSS: as_written(of.loss),
         "held": sum(int(status.get("heldMessages") or 0) for status in told),
         "batches": sum(len(status.get("batches") or ()) for status in told),
     }
@@ -301,6 +307,7 @@ def _notes(seen: _Seen, verdicts: Sequence[Verdict]) -> list[Note]:
             found.append(Note(verdict.reason, verdict.message, is_warning=verdict.status == FALSE and _is_bad(verdict)))
         if verdict.type is ConditionType.CIRCUIT_OPEN and verdict.status == TRUE != former.get("status"):
             found.append(Note(verdict.reason, verdict.message, is_warning=True))
+    found += loss_notes(written_loss(seen.of.declared.status), seen.of.loss)
     before, decision = seen.of.declared.status.get(DESIRED), seen.of.decision
     if decision is not None and before is not None and before != decision.workers:
         found.append(Note(Reason.SCALED, _sentence(decision.words)))

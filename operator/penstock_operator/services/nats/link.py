@@ -15,6 +15,7 @@ from penstock_jetstream import JetStream
 from penstock_jetstream.config import CONSUMER, STREAM, Facts, Table, diff, validate
 from penstock_jetstream.errors import ConflictError, ErrorCode, JetStreamError, MissingError
 from penstock_operator.plan.decision import Action, Create, Delete, Failure, Pause, Recreate, Update
+from penstock_operator.plan.message_loss import ConsumerPosition
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Missing, Observed, Place, Present, Unknown
 from penstock_operator.services.links import Counters, Link, Wanted, WorkerStatus
@@ -22,7 +23,12 @@ from penstock_operator.services.nats import workers
 from penstock_operator.services.nats.account import Account
 from penstock_operator.services.nats.failures import failure, unseen
 from penstock_operator.services.nats.notices import Deed, Notices
-from penstock_operator.services.nats.presence import consumer_present, is_of_deleted_stream, stream_present
+from penstock_operator.services.nats.presence import (
+    consumer_position,
+    consumer_present,
+    is_of_deleted_stream,
+    stream_present,
+)
 from penstock_operator.services.nats.reading import read_all
 
 ALREADY_THERE = frozenset(
@@ -87,6 +93,15 @@ class JetStreamLink(Link):
         return Counters(
             info.num_pending, info.num_ack_pending, info.delivered.consumer_sequence, is_paused=info.pause.is_paused
         )
+
+    @override
+    async def position(self, place: Place) -> ConsumerPosition | Unknown:
+        try:
+            stream = await self._jetstream.streams.info(place.stream)
+            consumer = await self._jetstream.consumers.info(place.stream, place.consumer)
+            return consumer_position(stream, consumer, self._jetstream.connection.server.id)
+        except JetStreamError as problem:
+            return _unknown(place, unseen(problem, consumer=True))
 
     @override
     async def workers(self, group: str, expected: int) -> Sequence[WorkerStatus]:

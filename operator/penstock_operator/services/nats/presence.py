@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from penstock_jetstream import ConsumerInfo, StreamInfo
+from penstock_operator.plan.message_loss import ConsumerPosition, removing_limits, takes_all
 from penstock_operator.plan.surroundings import Present
 
 _OF_THE_SERVER = frozenset({"_nats.level", "_nats.ver"})
@@ -68,6 +69,29 @@ def consumer_present(info: ConsumerInfo, alone: str = "") -> Present:
         **_servers(info, alone),
     }
     return Present(_lasting(info.config), _known(facts))
+
+
+def consumer_position(stream: StreamInfo, consumer: ConsumerInfo, server: str) -> ConsumerPosition:
+    """Return how far a consumer is in its stream, which must have been read first from this server."""
+    state, config = stream.state, consumer.config
+    max_deliver = config.get("max_deliver", -1)
+    return ConsumerPosition(
+        incarnation=f"{_written(stream.created)} {_written(consumer.created)}",
+        server=server,
+        removes_acked=stream.config.get("retention", "limits") != "limits",
+        first=max(1, state.first_sequence),
+        last=state.last_sequence,
+        deleted=state.deleted_count,
+        takes_all=takes_all(stream.config, config),
+        limits=removing_limits(stream.config),
+        max_deliver=max_deliver if max_deliver > 0 else None,
+        delivered=consumer.delivered.stream_sequence,
+        deliveries=consumer.delivered.consumer_sequence,
+        pending=consumer.num_pending,
+        ack_pending=consumer.num_ack_pending,
+        redelivered=consumer.num_redelivered,
+        is_paused=consumer.pause.is_paused,
+    )
 
 
 def _servers(info: StreamInfo | ConsumerInfo, alone: str) -> Mapping[str, Any]:

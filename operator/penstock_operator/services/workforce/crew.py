@@ -11,14 +11,18 @@ from penstock_operator.plan.declared import Identity
 from penstock_operator.plan.fleet import WorkerPod
 from penstock_operator.plan.fleet.shrinking import RETIRING
 from penstock_operator.plan.group_places import GroupPlace
+from penstock_operator.plan.message_loss import lost
 from penstock_operator.plan.scaling import NOTHING_YET, Decision, Limits, Memory, Observation, Reading, scale
 from penstock_operator.plan.scaling.tally import Tally
+from penstock_operator.resources.message_loss import MessageLoss
 from penstock_operator.services.group_streams import GroupStreams
 from penstock_operator.services.links import Counters, WorkerStatus
 from penstock_operator.services.workforce.fleets import Label
 
 LACKS_STREAMS = "streams"
 """A worker's word for a ledger or a stream of dead letters that is missing, or would lose what is stored in it."""
+POSITION_SECONDS = 5.0
+"""Between two looks at where a group's stream begins: so long may it take until removed messages are noticed."""
 STREAMS_PERIOD_SECONDS = 60.0
 """How old the last look at them may be when a step is taken anyway. Notices and workers tell before that."""
 
@@ -61,6 +65,10 @@ class Crew:
     streams: GroupStreams = field(default_factory=GroupStreams)
     streams_looked_at: float | None = None
     """None: one of them may be missing."""
+    loss: MessageLoss | None = None
+    """Messages that were never processed, as far as known; None before stream and consumer were read."""
+    position_at: float | None = None
+    """When they were read, or could not be."""
     _memory: Memory = NOTHING_YET
     _stepped_on: tuple[object, ...] = ()
     _told: tuple[object, ...] = ()
@@ -91,6 +99,10 @@ class Crew:
         lacks = any(status.get("why") == LACKS_STREAMS for status in self.statuses.values())
         return lacks or self.streams_looked_at is None or now - self.streams_looked_at >= STREAMS_PERIOD_SECONDS
 
+    def needs_position(self, now: float) -> bool:
+        """Tell whether the stream is to be read as well as the consumer."""
+        return self.position_at is None or now - self.position_at >= POSITION_SECONDS
+
     def needs_step(self, now: float, asked: int | None, period_seconds: float) -> bool:
         """Tell whether something is to be done or said: numbers alone are told at the period only."""
         if self.stepped_at is None or self.desired not in (None, asked) or self._stepped_on != self._matters():
@@ -103,11 +115,12 @@ class Crew:
             for name, status in sorted(self.statuses.items())
         ]
         why = None if self.decision is None else (self.decision.workers, self.decision.why)
-        return self.desired, self.reading is None, self.is_consumer_paused, why, tuple(workers)
+        loss = (bool(self.loss.expired), bool(self.loss.given_up)) if self.loss else ()
+        return self.desired, self.reading is None, self.is_consumer_paused, why, tuple(workers), loss
 
     def _numbers(self) -> tuple[object, ...]:
         reading = self.reading
-        return (reading.pending, reading.ack_pending, self.held, self.batches) if reading else ()
+        return (reading.pending, reading.ack_pending, self.held, self.batches, lost(self.loss)) if reading else ()
 
     def take_in(
         self, now: float, counters: Counters | None, told: Sequence[WorkerStatus], pods: Sequence[WorkerPod], asked: int

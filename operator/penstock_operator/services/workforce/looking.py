@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 
 from penstock_operator.plan.declared import Identity
+from penstock_operator.plan.message_loss import ConsumerPosition, count_losses
 from penstock_operator.plan.surroundings import Place
 from penstock_operator.plan.worker_settings import group_name
 from penstock_operator.services.links import Counters, Link, WorkerStatus
@@ -82,14 +83,24 @@ class Lookout:
         counters: Counters | None = None
         told: Sequence[WorkerStatus] = ()
         if link is not None:
+            at = Place(link.account, place.stream, place.consumer)
             counters, told = await asyncio.gather(
-                _counters(link, Place(link.account, place.stream, place.consumer)),
+                self._position(link, at, crew) if crew.needs_position(self._clock()) else _counters(link, at),
                 link.workers(group_name(identity), engines) if engines else _nobody(),
             )
         now, asked = self._clock(), self._roster.asked(identity)
         crew.take_in(now, counters, told, self._roster.pods(label), asked or 0)
         if crew.needs_step(now, asked, self._period_seconds):
             shop.queue.add(identity)
+
+    async def _position(self, link: Link, place: Place, crew: Crew) -> Counters | None:
+        """Ask for the counters, and for the stream that they are about; if that cannot be read, for the counters."""
+        position = await link.position(place)
+        crew.position_at = self._clock()
+        if not isinstance(position, ConsumerPosition):
+            return await _counters(link, place)
+        crew.loss = count_losses(crew.loss, position)
+        return Counters.of(position)
 
 
 async def _counters(link: Link, place: Place) -> Counters | None:

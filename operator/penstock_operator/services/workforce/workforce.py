@@ -16,6 +16,7 @@ from penstock_operator.plan.dependencies import depends_on
 from penstock_operator.plan.fleet import Situation, shrink, standing, stopped_by
 from penstock_operator.plan.group_limits import group_limits
 from penstock_operator.plan.group_streams import LEDGER_STREAM
+from penstock_operator.plan.message_loss import written_loss
 from penstock_operator.plan.reasons import Reason
 from penstock_operator.plan.surroundings import Place, Waiting
 from penstock_operator.plan.workload import Equipment, Workload, workload
@@ -137,7 +138,7 @@ class Workforce:
             workers=0 if is_at_rest else spec.replicas or 0,
             patience=TIMES_A_BATCH * seconds(spec.batch.deadline),
         )
-        crew = self._crews.setdefault(group, Crew(post))
+        crew = self._crews.setdefault(group, Crew(post, loss=written_loss(declared.status)))
         crew.post = post
         return crew
 
@@ -200,6 +201,7 @@ class Workforce:
                 is_looked_at=crew is not None and crew.looked_at is not None,
                 pending=reading.pending if reading else None,
                 ack_pending=reading.ack_pending if reading else None,
+                loss=crew.loss if crew else written_loss(declared.status),
                 decision=crew.decision if crew else None,
                 desired=crew.desired if crew else None,
                 selector=made.selector if isinstance(made, Workload) else "",

@@ -253,5 +253,6 @@ def test_ready_is_never_true_while_no_declared_worker_works(
     if not at_work and current:
         assert said(found)[0] != "True"
     assert all(verdict.message for verdict in found.verdicts)
-    assert [verdict.type for verdict in found.verdicts] == [READY, AVAILABLE, SCALING, CIRCUIT]
+    losses = [ConditionType.MESSAGES_EXPIRED, ConditionType.MESSAGES_GIVEN_UP]
+    assert [verdict.type for verdict in found.verdicts] == [READY, AVAILABLE, SCALING, CIRCUIT, *losses]
     assert standing(situation(pods, statuses, desired=desired)) == found
