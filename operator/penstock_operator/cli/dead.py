@@ -16,6 +16,7 @@ from penstock_operator.cli import human
 from penstock_operator.cli.exit_codes import FAILED
 from penstock_operator.cli.groups import Group, the_one, with_groups
 from penstock_operator.cli.naming import group_argument, group_option
+from penstock_operator.cli.options import Number
 from penstock_operator.cli.output import Form, Progress, form_option, print_data, print_table, say
 from penstock_operator.cli.sources import Sources, source_options
 from penstock_operator.cli.tables import Column
@@ -106,7 +107,7 @@ def selection_options(command: Command) -> Command:
     """Give a command the ways to say which letters are meant; exactly one is used."""
     command = where_option(command)
     command = click.option("--all", "everything", is_flag=True, help="All of the group.")(command)
-    return click.argument("sequences", metavar="[SEQ]...", type=click.IntRange(min=1), nargs=-1)(command)
+    return click.argument("sequences", metavar="[SEQ]...", type=Number(min=1), nargs=-1)(command)
 
 
 def _selection(sequences: tuple[int, ...], conditions: tuple[Condition, ...], *, everything: bool) -> Selection:
@@ -120,7 +121,7 @@ def _selection(sequences: tuple[int, ...], conditions: tuple[Condition, ...], *,
 
 @dead.command("list")
 @group_argument
-@click.option("--limit", type=click.IntRange(min=1), default=NEWEST, show_default=True, help="At most so many, newest.")
+@click.option("--limit", type=Number(min=1), default=NEWEST, show_default=True, help="At most so many, newest.")
 @where_option
 @source_options(needs_files=False)
 @form_option
@@ -225,7 +226,7 @@ def _number(fact: str) -> int | str:
 
 
 @dead.command
-@click.argument("sequence", metavar="SEQ", type=click.IntRange(min=1))
+@click.argument("sequence", metavar="SEQ", type=Number(min=1))
 @group_option
 @click.option("--raw", is_flag=True, help="Write the message's data to standard output as it is, and nothing else.")
 @source_options(needs_files=False)

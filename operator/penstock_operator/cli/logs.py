@@ -19,6 +19,7 @@ import click
 
 from penstock_operator.cli.log_lines import LONG_AGO, LogLine, log_line, readable, time_of_spark
 from penstock_operator.cli.naming import complete_group
+from penstock_operator.cli.options import Number
 from penstock_operator.cli.sources import CONTEXT_OPTION, DEFAULT_NAMESPACE, HomeName, clusters_home
 from penstock_operator.cli.up import state_option
 from penstock_operator.local.log_files import LogFiles, Source, sources
@@ -36,9 +37,7 @@ Show = Callable[[Sequence[LogLine]], None]
 @click.option("--worker", metavar="NAME", help="Of this worker only, such as orders-0; in a cluster its pod.")
 @click.option("--engine", "process", flag_value="engine", help="Of engines only: what is pulled and settled.")
 @click.option("--driver", "process", flag_value="driver", help="Of drivers only: Spark, and your code.")
-@click.option(
-    "--tail", type=click.IntRange(min=0), default=TAIL, show_default=True, help="Begin with the last so many."
-)
+@click.option("--tail", type=Number(min=0), default=TAIL, show_default=True, help="Begin with the last so many.")
 @click.option(
     "--previous",
     "-p",

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from penstock_operator import logs
 from penstock_operator.cli.exit_codes import DONE
+from penstock_operator.cli.options import Number
 from penstock_operator.plan.lease import DURATION_SECONDS, Terms
 from penstock_operator.plan.workload import Equipment, PodSecurity
 from penstock_operator.services.address import Address
@@ -83,7 +84,7 @@ class LeaseType(click.ParamType[tuple[str, str]]):
 @click.option(
     "--lease-duration",
     "lease_seconds",
-    type=click.IntRange(LEASE_SECONDS_MIN, LEASE_SECONDS_MAX),
+    type=Number(LEASE_SECONDS_MIN, LEASE_SECONDS_MAX),
     default=int(DURATION_SECONDS),
     show_default=True,
     metavar="SECONDS",

@@ -12,6 +12,12 @@ from penstock_jetstream.errors import UsageError
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+class Number(click.IntRange):
+    """A whole number between two others, which click's own type calls an "integer range" in help and errors."""
+
+    name = "number"
+
+
 MANIFESTS = click.Path(allow_dash=True)
 
 

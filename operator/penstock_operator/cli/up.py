@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from penstock_operator.cli.exit_codes import FAILED
-from penstock_operator.cli.options import files_option
+from penstock_operator.cli.options import Number, files_option
 from penstock_operator.cli.output import say
 from penstock_operator.cli.sources import DEFAULT_NAMESPACE
 from penstock_operator.cli.terminal import Show, showing
@@ -58,7 +58,7 @@ state_option = click.option(
 @state_option
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=Number(0, 65535),
     metavar="PORT",
     help="The port of embedded NATS servers, whatever the Connections say; 0 for any that is free.",
 )
