@@ -52,6 +52,7 @@ PHASES = {
     Phase.FINISHED: Level.INFO,
     Phase.STARTING: Level.WARNING,
     Phase.STOPPING: Level.WARNING,
+    Phase.STOPPED: Level.INFO,
     Phase.PAUSED: Level.WARNING,
     Phase.WAITING: Level.WARNING,
     Phase.CIRCUIT_OPEN: Level.ERROR,

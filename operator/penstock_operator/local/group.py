@@ -505,6 +505,8 @@ class Group:
             return Phase.FAILED, self.failure or self.obstacle
         if self.is_ending and self.is_drained:
             return Phase.FINISHED, ""
+        if self.is_ending and not self._running:
+            return Phase.STOPPED, ""
         if self.is_ending or (self._is_suspended and self._running):
             return Phase.STOPPING, ""
         if self._is_suspended:

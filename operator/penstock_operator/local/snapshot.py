@@ -67,6 +67,8 @@ class Phase(StrEnum):
     """There is work, and no worker is ready yet."""
     STOPPING = "Stopping"
     """It finishes what it holds, and pulls no more: of a drain, or because everything ends."""
+    STOPPED = "Stopped"
+    """Its workers have ended, as everything ends. What is left is done the next time."""
     PAUSED = "Paused"
     """By a person, or by `suspend: true`."""
     WAITING = "Waiting"

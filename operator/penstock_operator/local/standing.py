@@ -20,6 +20,7 @@ PHASES: Mapping[Phase, tuple[str, Reason]] = {
     Phase.IDLE: (TRUE, Reason.WORKING),
     Phase.STARTING: (FALSE, Reason.STARTING),
     Phase.STOPPING: (FALSE, Reason.SUSPENDED),
+    Phase.STOPPED: (FALSE, Reason.SUSPENDED),
     Phase.PAUSED: (FALSE, Reason.SUSPENDED),
     Phase.WAITING: (FALSE, Reason.CONSUMER_NOT_READY),
     Phase.CIRCUIT_OPEN: (FALSE, Reason.CIRCUIT_OPEN),

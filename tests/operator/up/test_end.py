@@ -90,6 +90,7 @@ def test_repeated_hangups_end_everything_in_order() -> None:
     up.wait_all_ended()
     assert up.program.how_it_ended() == "ended with code 0"
     assert [number for number, _ in up.rows()] == [1]
+    assert "QueueGroup default/etl: Stopped, 0 of 0 workers" in up.said()
 
 
 @pytest.mark.full
