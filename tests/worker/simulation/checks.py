@@ -151,16 +151,33 @@ class Checks:
     def _is_excused(self, sequence: int) -> bool:
         """Tell whether a message may be in several batches, each of which has another id."""
         is_unaware = any(sequence in engine.unaware for engine in self.engines)
-        return is_unaware or sequence in self.lost_leases or (not self.options.tells and self._is_cut(sequence))
+        return is_unaware or sequence in self.lost_leases or self._is_cut(sequence)
 
     def _is_cut(self, sequence: int) -> bool:
-        """Tell whether a message was in a batch that was cut, of which a sink without ancestors knows nothing."""
-        cut = {name for engine in self.engines for name in _cut(engine)}
+        """Tell whether a message was in a batch that was cut, of which a sink without ancestors knows nothing.
+
+        Or in one that was cut while another worker held it, of which the server had forgotten that.
+        """
+        cut = set(self._waited_for())
+        if not self.options.tells:
+            notes = (report for engine in self.engines for report in engine.notes)
+            cut |= {report.batch_id for report in notes if report.note is Note.SPLIT}
+        elif self.server.life == 1:
+            return False
         return any(
-            batch_id in cut or not all(map(self.server.has, members))
+            batch_id in cut or (not self.options.tells and not all(map(self.server.has, members)))
             for batch_id, members in self.sink.members.items()
             if any(member == sequence for member, _ in members)
         )
+
+    def _waited_for(self) -> Iterator[str]:
+        """Return the batches that were replaced after the rest of them had been waited for in vain."""
+        may_be_held = self.server.life > 1 or "lose_pull" in self.options.faults
+        for engine in self.engines:
+            for report in engine.notes:
+                former = report.detail.rpartition(" ")[2]
+                if report.note is Note.REPLACED and (may_be_held or former in engine.passed_on):
+                    yield former
 
     def drained(self) -> None:
         for engine in self.engines:
@@ -172,17 +189,6 @@ class Checks:
         is_excused = self.code_was_wrong or self.server.has_lost or self.server.consumers > 1
         if engine.ended and engine.ended.code and not is_excused:
             raise Violation(f"{engine.name} stops with {engine.ended.code}: {engine.ended.sentence}")
-
-
-def _cut(engine: Engine) -> Iterator[str]:
-    """Return the batches that an engine split, or replaced after it had passed them on to another worker in vain."""
-    for report in engine.notes:
-        if report.note is Note.SPLIT:
-            yield report.batch_id
-        elif report.note is Note.REPLACED:
-            former = report.detail.split()[-1]
-            if former in engine.passed_on:
-                yield former
 
 
 def _is_with_the_driver(books: Books) -> bool:
