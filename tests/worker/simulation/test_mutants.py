@@ -53,24 +53,24 @@ def set_to(owner: object, name: str, value: object) -> Spoil:
 
 
 MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
-    "never_renews": (7, set_to(Leases, "renew", nothing)),
-    "renews_too_late": (7, set_to(leases, "RENEWALS_PER_ACK_WAIT", 1)),
-    "runs_a_message_twice_that_is_redelivered_while_held": (122, set_to(Blocks, "held", lambda *_: {})),
+    "never_renews": (1, set_to(Leases, "renew", nothing)),
+    "renews_too_late": (3, set_to(leases, "RENEWALS_PER_ACK_WAIT", 1)),
+    "runs_a_message_twice_that_is_redelivered_while_held": (33, set_to(Blocks, "held", lambda *_: {})),
     "forgets_settled_batches_at_once": (
-        27,
+        351,
         set_to(recall.Recall, "settled_among", lambda *_: []),
         set_to(recall, "KEPT_ACK_WAITS", 0),
     ),
     "deletes_the_ledger_entry_of_a_settled_batch_at_once": (
-        0,
+        351,
         set_to(recall.Recall, "settle", lambda _recall, entry: entry.batch_id),
     ),
-    "does_not_look_up_messages_after_the_server_changed": (3385, set_to(arriving, "look_up_everything", nothing)),
-    "never_restarts_a_pull_that_was_lost": (0, set_to(Watchdog, "look", lambda *_, **__: False)),
-    "does_not_recall_batches": (217, set_to(recall.Recall, "find", lambda *_: [])),
-    "recalls_batches_without_all_their_messages": (690, set_to(recall, "PATIENCE_ACK_WAITS", 0)),
-    "waits_forever_for_messages_that_are_not_redelivered": (207, set_to(recall, "PATIENCE_ACK_WAITS", 1000)),
-    "takes_a_lost_spark_for_bad_data": (12, set_to(running, "lost", lambda *_, **__: True)),
+    "does_not_look_up_messages_after_the_server_changed": (3958, set_to(arriving, "look_up_everything", nothing)),
+    "never_restarts_a_pull_that_was_lost": (3, set_to(Watchdog, "look", lambda *_, **__: False)),
+    "does_not_recall_batches": (157, set_to(recall.Recall, "find", lambda *_: [])),
+    "recalls_batches_without_all_their_messages": (437, set_to(recall, "PATIENCE_ACK_WAITS", 0)),
+    "waits_forever_for_messages_that_are_not_redelivered": (85, set_to(recall, "PATIENCE_ACK_WAITS", 1000)),
+    "takes_a_lost_spark_for_bad_data": (7, set_to(running, "lost", lambda *_, **__: True)),
     "never_suspects_a_batch": (7, set_to(losing, "SUSPECTED_FROM", 10_000)),
     "never_splits_a_failed_batch": (1, set_to(splitting, "decide", nothing)),
     "requires_a_confirmation_forever": (9, set_to(settling, "SETTLE_TRIES", 10_000)),
@@ -78,19 +78,19 @@ MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
         1,
         set_to(running, "_may_run", lambda books, _batch, _now: books.driver.is_ready),
     ),
-    "never_probes": (207, set_to(collecting, "_wants_probe", lambda *_: False)),
+    "never_probes": (274, set_to(collecting, "_wants_probe", lambda *_: False)),
     "acknowledges_what_it_gives_back": (
         3,
         set_to(Books, "give_back", lambda books, pieces, _delay_seconds=0: books.acknowledge(pieces)),
     ),
     "acknowledges_messages_stored_under_reused_sequences": (
-        190,
+        35,
         set_to(arriving, "_others_in_their_place", lambda *_: False),
     ),
-    "names_batches_by_their_sequences_only": (27, set_to(Blocks, "newest", lambda *_: 0)),
-    "keeps_messages_of_a_batch_of_another_worker": (722, set_to(recall.Recall, "_is_for_others", lambda *_: False)),
-    "keeps_collected_messages_when_leaving": (7, set_to(leaving, "give_back_collected", nothing)),
-    "collects_ahead_during_long_runs": (9, set_to(collecting, "_collects_ahead", lambda *_: True)),
+    "names_batches_by_their_sequences_only": (133, set_to(Blocks, "newest", lambda *_: 0)),
+    "keeps_messages_of_a_batch_of_another_worker": (494, set_to(recall.Recall, "_is_for_others", lambda *_: False)),
+    "keeps_collected_messages_when_leaving": (37, set_to(leaving, "give_back_collected", nothing)),
+    "collects_ahead_during_long_runs": (1, set_to(collecting, "_collects_ahead", lambda *_: True)),
     "never_unretires": (0, set_to(Books, "is_leaving", property(lambda _: True))),
     "dead_letters_a_batch_with_a_transient_error": (
         9,
@@ -98,20 +98,20 @@ MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
             running, "_may_pass", lambda books, batch, run, now, _: splitting.blame_data(books, batch, run.fault, now)
         ),
     ),
-    "tries_a_batch_for_ever": (0, set_to(running, "split", _rest), set_to(running, "condemn", _rest)),
-    "dead_letters_what_fails_in_an_outage": (0, set_to(Circuit, "failed_by", lambda *_: False)),
+    "tries_a_batch_for_ever": (1, set_to(running, "split", _rest), set_to(running, "condemn", _rest)),
+    "dead_letters_what_fails_in_an_outage": (207, set_to(Circuit, "failed_by", lambda *_: False)),
     "leaves_rejected_messages_to_a_part_that_is_dropped": (
         1,
         set_to(Books, "remove", lambda books, batch: books.batches.pop(batch.id)),
     ),
-    "runs_a_batch_again_whose_rejections_are_recorded": (0, set_to(arriving, "go_on_with_rejected", nothing)),
+    "runs_a_batch_again_whose_rejections_are_recorded": (690, set_to(arriving, "go_on_with_rejected", nothing)),
     "never_asks_again": (
         9,
         set_to(settling, "before_asking_again", lambda *_: 1e9),
         set_to(whole.Machine, "_ask_all", nothing),
     ),
     "identifies_messages_by_their_sequences_only": (
-        20,
+        35,
         set_to(Entry, "holds", lambda entry, sequence, _: contains(entry.ranges, sequence)),
     ),
 }
@@ -136,7 +136,7 @@ def settles_before_the_dead_letters(patch: Patch) -> None:
     patch.setattr(running, "went_well", went_well)
 
 
-@mutant(1249)
+@mutant(1)
 def commits_before_the_dead_letters(patch: Patch) -> None:
     def went_well(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
         _went_well(books, batch, outcome, now)
@@ -146,7 +146,7 @@ def commits_before_the_dead_letters(patch: Patch) -> None:
     patch.setattr(running, "went_well", went_well)
 
 
-@mutant(105)
+@mutant(71)
 def runs_before_the_ledger_is_written(patch: Patch) -> None:
     def opened(books: Books, pieces: Pieces, now: float, **more: bool) -> Batch:
         batch = _open(books, pieces, now, **more)  # type: ignore[arg-type]
@@ -156,7 +156,7 @@ def runs_before_the_ledger_is_written(patch: Patch) -> None:
     patch.setattr(Books, "open", opened)
 
 
-@mutant(230)
+@mutant(613)
 def forgets_to_commit(patch: Patch) -> None:
     def next_stage(batch: Batch, now: float) -> None:
         _next_stage(batch, now)
@@ -166,7 +166,7 @@ def forgets_to_commit(patch: Patch) -> None:
     patch.setattr(settling, "next_stage", next_stage)
 
 
-@mutant(0)
+@mutant(1)
 def records_no_rejections(patch: Patch) -> None:
     def next_stage(batch: Batch, now: float) -> None:
         _next_stage(batch, now)
@@ -176,7 +176,7 @@ def records_no_rejections(patch: Patch) -> None:
     patch.setattr(settling, "next_stage", next_stage)
 
 
-@mutant(0)
+@mutant(148)
 def names_batches_of_a_recreated_consumer_as_those_of_the_former_one(patch: Patch) -> None:
     def batch_id(*names: Any, newest: int, life: str) -> str:  # noqa: ANN401 - passed on
         return identity.batch_id(*names, newest=newest, life=life[:0])
@@ -184,12 +184,12 @@ def names_batches_of_a_recreated_consumer_as_those_of_the_former_one(patch: Patc
     patch.setattr("penstock_worker.policy.machine.books.batch_id", batch_id)
 
 
-@mutant(0)
+@mutant(209)
 def cuts_batches_without_naming_them(patch: Patch) -> None:
     patch.setattr(Batch, "lineage", ())
 
 
-@mutant(343)
+@mutant(144)
 def blames_a_batch_that_did_not_run_alone(patch: Patch) -> None:
     def may_run(books: Books, batch: Batch, now: float) -> bool:
         suspect, batch.is_suspect = batch.is_suspect, False
@@ -214,7 +214,7 @@ def loses_the_second_half_of_a_split_batch(patch: Patch) -> None:
     patch.setattr(splitting, "decide", decide)
 
 
-@mutant(2)
+@mutant(3)
 def pulls_when_leaving(patch: Patch) -> None:
     def hold_reasons(books: Books, now: float, room: int) -> tuple[HoldReason, ...]:
         leaves = {HoldReason.RETIRING, HoldReason.DRIVER} if books.is_leaving else set()
@@ -224,7 +224,7 @@ def pulls_when_leaving(patch: Patch) -> None:
     patch.setattr(collecting, "hold_reasons", hold_reasons)
 
 
-@mutant(35)
+@mutant(384)
 def states_its_room_only_when_that_changes(patch: Patch) -> None:
     def hold_or_pull(machine: whole.Machine, now: float) -> None:
         _hold_or_pull(machine, now)
