@@ -59,13 +59,14 @@ def publish_as_the_kubelet_does(folder: Path, revision: str) -> None:
 def test_drivers_of_a_pod_keep_the_code_that_the_first_of_them_found(tmp_path: Path) -> None:
     source, code = tmp_path / "config-map", tmp_path / "code"
     publish_as_the_kubelet_does(source, "..first")
-    code.mkdir()
+    code.mkdir(mode=0o700)
     (code / "etl.py").write_text("half of")  # a driver was killed while it copied
     for revision in ("..second", "..third"):
         copy_code(source, code)
         assert [path.name for path in code.glob("*.py")] == ["etl.py"]
         assert (code / "etl.py").read_text() == "..first"
         publish_as_the_kubelet_does(source, revision)
+    assert code.stat().st_mode & 0o777 == 0o700, "a volume is root's, and a driver is not"
 
 
 def test_malformed_master_makes_the_driver_unusable() -> None:

@@ -45,13 +45,18 @@ def copy_code(source: Path, folder: Path) -> None:
     """Copy code to a folder that stays as it is, unless an earlier driver of this pod has.
 
     The kubelet replaces all files of a ConfigMap at once, by a link to another folder: only one of these is copied. A
-    driver that ends meanwhile leaves no mark, so that the next one copies everything.
+    driver that ends meanwhile leaves no mark, so that the next one copies everything. The folder itself is a volume:
+    its mode and times are not ours to set.
     """
     mark = folder / COPIED
     if mark.exists():
         return
     link = source / KUBELETS_LINK
-    shutil.copytree(link.resolve() if link.exists() else source, folder, dirs_exist_ok=True)
+    for entry in (link.resolve() if link.exists() else source).iterdir():
+        if entry.is_dir():
+            shutil.copytree(entry, folder / entry.name, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(entry, folder / entry.name)
     mark.touch()
 
 
