@@ -221,7 +221,7 @@ COUNTS = ("Attempts", "Delivered")
 
 
 def _number(fact: str) -> int | str:
-    """Return a number as one; whoever may publish dead letters may write anything."""
+    """Convert a header to a number. Other text is kept: every client that can publish dead letters can write it."""
     return int(fact) if fact.isascii() and fact.isdecimal() else fact
 
 

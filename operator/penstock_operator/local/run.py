@@ -6,7 +6,7 @@ by links. Does not print: whoever runs it is told of each object when it has set
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -34,7 +34,7 @@ from penstock_operator.plan.surroundings import (
     Unknown,
     Waiting,
 )
-from penstock_operator.plan.warnings import overlapping_streams, warnings_across
+from penstock_operator.plan.warnings import overlapping_streams, subjects_of, warnings_across
 from penstock_operator.resources import ConsumerSpec, QueueGroupSpec
 from penstock_operator.resources.management import FINALIZER
 from penstock_operator.services.links import Link, Links
@@ -93,8 +93,8 @@ class Run:
         self._groups = _groups(home.declared.values())
         self._readers: defaultdict[Place, list[Declared]] = defaultdict(list)
         """The Consumers of each stream."""
-        self._streams: defaultdict[str, list[Declared]] = defaultdict(list)
-        """The Streams of each account."""
+        self._subjects: defaultdict[str, dict[Identity, Sequence[str]]] = defaultdict(dict)
+        """The subjects of each Stream, by account."""
         self._configs: dict[Place, Mapping[str, Any] | None] = {}
         """What each stream is configured as, or will be."""
 
@@ -143,7 +143,7 @@ class Run:
             if isinstance(found, Resolved):
                 claimants[found.place].append(declared)
                 if kind == STREAM:
-                    self._streams[found.place.account].append(declared)
+                    self._subjects[found.place.account][identity] = subjects_of(declared)
                 if kind == CONSUMER:
                     self._readers[_stream_of(found.place)].append(declared)
         for claiming in claimants.values():
@@ -209,7 +209,7 @@ class Run:
     def _warnings(self, declared: Declared, place: Place) -> tuple[str, ...]:
         """Look at a Stream or a Consumer together with what is declared around it."""
         if not isinstance(declared.spec, ConsumerSpec):
-            return overlapping_streams(declared, self._streams[place.account])
+            return overlapping_streams(declared.identity, self._subjects[place.account])
         namespace, reference = declared.identity.namespace, declared.spec.stream_ref
         stream = self._home.declared.get(Identity(STREAM, namespace, reference.name)) if reference else None
         groups = self._groups.get((namespace, declared.identity.name), ())

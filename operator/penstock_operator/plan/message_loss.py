@@ -6,8 +6,8 @@ All counts are lower bounds, and never come down while stream and consumer stay 
 A consumer that takes each message of its stream: between two looks its position advances by the messages that were
 delivered for the first time and by those that were gone. Each delivery is counted by the server, so the advance minus
 the deliveries is the number of messages that were gone; a redelivery in between hides one. Both numbers come from one
-answer, so no message that arrives meanwhile is mistaken. Ahead of the position, sequences below the stream's first one
-are gone.
+answer, so messages that arrive in between cannot distort the count. Ahead of the position, sequences below the stream's
+first one are gone.
 
 A consumer with a filter skips messages of others, so sequences say nothing about its own. Of the messages that were
 pending at an earlier look, those that are no longer pending were delivered or are gone; new ones hide as many.
@@ -15,7 +15,7 @@ pending at an earlier look, those that are no longer pending were delivered or a
 The server keeps how often a message was redelivered until that message is acknowledged or removed. Messages that are
 redelivered and no longer unacknowledged have reached maxDeliver.
 
-The position is kept in the status, so a restart forgets nothing. Advisories are not used: nobody stores them.
+The position is kept in the status, so a restart forgets nothing. Advisories are not used: no stream stores them.
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,11 +5,11 @@ and what one object says about itself, is judged elsewhere (penstock_jetstream.c
 condition and by `penstock plan`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from penstock_jetstream.config.subjects import EVERYTHING, overlap
-from penstock_operator.plan.declared import Declared
+from penstock_operator.plan.declared import Declared, Identity
 from penstock_operator.resources import ConsumerSpec, QueueGroupSpec, StreamSpec
 from penstock_operator.resources.queue_group_scaling import ScalingMode
 from penstock_operator.resources.scalars import seconds
@@ -39,18 +39,18 @@ def warnings_across(
     )
 
 
-def overlapping_streams(stream: Declared, others: Iterable[Declared]) -> tuple[str, ...]:
+def overlapping_streams(stream: Identity, subjects: Mapping[Identity, Sequence[str]]) -> tuple[str, ...]:
     """Name the Streams on the same server whose subjects overlap with those of a Stream."""
     return tuple(
-        f"subjects: {pair[0]!r} overlaps with {pair[1]!r} of {other.identity}, and each message is for one stream. The "
+        f"subjects: {pair[0]!r} overlaps with {pair[1]!r} of {other}, and each message is for one stream. The "
         "server will refuse one of the two."
-        for other in others
-        if other.identity != stream.identity
-        and (pair := next((each for each in product(_subjects(stream), _subjects(other)) if overlap(*each)), None))
+        for other, taken in subjects.items()
+        if other != stream and (pair := _overlapping(subjects[stream], taken))
     )
 
 
-def _subjects(stream: Declared) -> Sequence[str]:
+def subjects_of(stream: Declared) -> Sequence[str]:
+    """Return the subjects that a Stream takes messages of."""
     if not isinstance(stream.spec, StreamSpec):
         return ()
     return stream_config(stream.spec, stream.identity.name).get("subjects") or ()
@@ -75,7 +75,7 @@ def _neighbours(
     for neighbour in neighbours:
         if neighbour.identity == consumer.identity or not isinstance(neighbour.spec, ConsumerSpec):
             continue
-        pair = _overlapping(spec, neighbour.spec)
+        pair = _overlapping(_filters(spec), _filters(neighbour.spec))
         if pair:
             yield (
                 f"filterSubjects: {pair[0]!r} overlaps with {pair[1]!r} of {neighbour.identity}, and in a work queue "
@@ -83,8 +83,8 @@ def _neighbours(
             )
 
 
-def _overlapping(one: ConsumerSpec, other: ConsumerSpec) -> tuple[str, str] | None:
-    return next((pair for pair in product(_filters(one), _filters(other)) if overlap(*pair)), None)
+def _overlapping(one: Sequence[str], other: Sequence[str]) -> tuple[str, str] | None:
+    return next((pair for pair in product(one, other) if overlap(*pair)), None)
 
 
 def _filters(spec: ConsumerSpec) -> list[str]:

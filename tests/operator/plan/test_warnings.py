@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from penstock_operator.plan.declared import Declared
-from penstock_operator.plan.warnings import overlapping_streams, warnings_across
+from penstock_operator.plan.warnings import overlapping_streams, subjects_of, warnings_across
 from tests.operator.plan.builders import consumer, declared, stream
 
 ORDERS = stream()
@@ -82,6 +82,7 @@ def test_streams_with_overlapping_subjects_are_named() -> None:
         stream(spec={"name": name.upper(), "subjects": [subject]}, name=name)
         for name, subject in {"all": "orders.>", "some": "orders.*.eu", "others": "shop.*"}.items()
     ]
-    said = [overlapping_streams(each, declared_streams) for each in declared_streams]
+    subjects = {each.identity: subjects_of(each) for each in declared_streams}
+    said = [overlapping_streams(each, subjects) for each in subjects]
     assert [len(sentences) for sentences in said] == [1, 1, 0]
     assert said[0][0].startswith("subjects: 'orders.>' overlaps with 'orders.*.eu' of Stream shop/some, ")

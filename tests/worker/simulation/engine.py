@@ -104,7 +104,7 @@ class Engine:
         """Find out whether the server or the consumer is another one, or the server has forgotten what it knew."""
         may_notice = self.is_alive and self.link_is_up and self.world.now >= self.frozen_until
         if may_notice and self.incarnation != self.server.incarnation:
-            self.tell(told.Reborn("The consumer was made anew."))
+            self.tell(told.Reborn("The consumer was created again."))
         elif may_notice and self.server_life != self.server.life:
             self.server_life = self.server.life
             self.tell(told.ServerChanged())

@@ -52,7 +52,20 @@ def set_to(owner: object, name: str, value: object) -> Spoil:
     return lambda patch: patch.setattr(owner, name, value)
 
 
+def without(stage: Stage) -> Spoil:
+    """Have batches skip a stage."""
+
+    def next_stage(batch: Batch, now: float) -> None:
+        _next_stage(batch, now)
+        if batch.stage is stage:
+            _next_stage(batch, now)
+
+    return set_to(settling, "next_stage", next_stage)
+
+
 MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
+    "forgets_to_commit": (613, without(Stage.COMMITTING)),
+    "records_no_rejections": (1, without(Stage.RECORDING)),
     "never_renews": (1, set_to(Leases, "renew", nothing)),
     "renews_too_late": (3, set_to(leases, "RENEWALS_PER_ACK_WAIT", 1)),
     "runs_a_message_twice_that_is_redelivered_while_held": (33, set_to(Blocks, "held", lambda *_: {})),
@@ -154,26 +167,6 @@ def runs_before_the_ledger_is_written(patch: Patch) -> None:
         return batch
 
     patch.setattr(Books, "open", opened)
-
-
-@mutant(613)
-def forgets_to_commit(patch: Patch) -> None:
-    def next_stage(batch: Batch, now: float) -> None:
-        _next_stage(batch, now)
-        if batch.stage is Stage.COMMITTING:
-            _next_stage(batch, now)
-
-    patch.setattr(settling, "next_stage", next_stage)
-
-
-@mutant(1)
-def records_no_rejections(patch: Patch) -> None:
-    def next_stage(batch: Batch, now: float) -> None:
-        _next_stage(batch, now)
-        if batch.stage is Stage.RECORDING:
-            _next_stage(batch, now)
-
-    patch.setattr(settling, "next_stage", next_stage)
 
 
 @mutant(148)

@@ -1,4 +1,4 @@
-"""What a run of a batch rejected, as it is kept with what that run wrote: in the ledger, and in sinks.
+"""What a run of a batch rejected, as sinks keep it with what that run wrote.
 
 A later attempt at the batch may reject other messages. What the sink has is the first attempt's, so the messages that
 are not in the sink are those that the first attempt rejected.
@@ -6,35 +6,26 @@ are not in the sink are those that the first attempt rejected.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
-from penstock_worker.policy.outcome import Rejection
 from penstock_worker.policy.ranges import as_distances, from_distances, ranges_of
 
 
-def rows_of(rejections: Iterable[Rejection]) -> list[list[str]]:
-    """Return reasons, each with the messages that it is given for."""
-    sequences: defaultdict[str, list[int]] = defaultdict(list)
-    for rejection in rejections:
-        sequences[rejection.reason].append(rejection.sequence)
-    return [[reason, as_distances(ranges_of(sorted(some)))] for reason, some in sequences.items()]
-
-
-def from_rows(rows: Iterable[Sequence[str]]) -> tuple[Rejection, ...]:
-    """Return the rejections in the order of the stream."""
-    found = [
-        Rejection(sequence, reason)
-        for reason, distances in rows
-        for first, last in from_distances(distances)
-        for sequence in range(first, last + 1)
-    ]
-    return tuple(sorted(found, key=lambda each: each.sequence))
-
-
 def as_text(rejected: Mapping[int, str]) -> str:
-    """Return reasons by sequence as a sink keeps them."""
-    return json.dumps(rows_of(Rejection(*each) for each in rejected.items()))
+    """Return reasons by sequence as a sink keeps them: each reason with the messages that it is given for."""
+    sequences: defaultdict[str, list[int]] = defaultdict(list)
+    for sequence, reason in rejected.items():
+        sequences[reason].append(sequence)
+    return json.dumps([[reason, as_distances(ranges_of(sorted(some)))] for reason, some in sequences.items()])
 
 
 def from_text(text: str) -> dict[int, str]:
-    return {each.sequence: each.reason for each in from_rows(json.loads(text))}
+    """Read what `as_text` returned, in the order of the stream."""
+    return dict(
+        sorted(
+            (sequence, reason)
+            for reason, distances in json.loads(text)
+            for first, last in from_distances(distances)
+            for sequence in range(first, last + 1)
+        )
+    )
