@@ -64,6 +64,11 @@ def _unfit(spec: ConsumerSpec) -> str | None:
         )
     if spec.priority_policy is not PriorityPolicy.NONE:
         return f"has priorityPolicy: {spec.priority_policy}, which queue groups do not have: leave it out."
+    if spec.max_deliver is not None:
+        return (
+            f"has maxDeliver: {spec.max_deliver}. The server never delivers a message again that it has delivered so "
+            "often, and nobody would process it: leave it out. Messages that fail become dead letters without it."
+        )
     return None
 
 

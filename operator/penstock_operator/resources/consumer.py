@@ -96,7 +96,7 @@ class ConsumerSpec(Part):
     """Ack waits by attempt, the last one for all that follow. A negative acknowledgement is not delayed by it."""
     max_deliver: Annotated[Amount | None, Server("max_deliver")] = None
     """How often a message is delivered at most; by default without end. After that it stays in the stream, and a work
-    queue never lets it go by itself."""
+    queue never lets it go by itself. A QueueGroup needs a Consumer without it."""
     max_ack_pending: Annotated[Annotated[int, Field(ge=-1)] | None, Server("max_ack_pending")] = None
     """How many messages may be delivered and not acknowledged; then new ones wait. -1 is no limit. By default what the
     stream's consumerLimits say, else 1000."""

@@ -74,6 +74,7 @@ UNFIT: list[tuple[dict[str, Any] | None, Reason, str]] = [
         Reason.INVALID,
         "has priorityPolicy: Overflow",
     ),
+    ({**CONSUMER, "maxDeliver": 5}, Reason.INVALID, "has maxDeliver: 5"),
     ({**CONSUMER, "name": "no.dots"}, Reason.CONSUMER_NOT_READY, "cannot be understood"),
 ]
 UNUSABLE: list[tuple[dict[str, Any], str]] = [

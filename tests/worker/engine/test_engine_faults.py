@@ -228,6 +228,16 @@ async def test_engine_that_pulls_nothing_notices_that_its_consumer_was_recreated
     assert "made anew" in stop.sentence
 
 
+async def test_engine_settles_its_batch_and_ends_once_the_server_limits_deliveries(work: Scene) -> None:
+    async with in_a_run(work, work.worker(), messages=SOME) as (engine, gate):
+        await work.js.consumers.modify(work.stream, "etl", lambda config: {**config, "max_deliver": 2})
+        await work.until_status(lambda status: "has max_deliver 2" in status["sentence"])
+        gate.open()
+        stop = await engine
+    assert stop.code == 0
+    await work.assert_all_settled()
+
+
 async def test_engine_ends_if_it_cannot_carry_out_what_it_decided(work: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise BufferFullError("The buffer is full.")

@@ -198,6 +198,7 @@ async def test_stream_or_consumer_that_does_not_fit_is_refused(work: Scene, subt
         "is a push consumer": ({"deliver_subject": "push"}, work.dead),
         "has ack policy none": ({"ack_policy": "none", "max_ack_pending": 0}, work.dead),
         "has a priority policy": ({"priority_policy": "overflow", "priority_groups": ["a"]}, work.dead),
+        "has max_deliver 5": ({"max_deliver": 5}, work.dead),
         "own dead letters": ({}, work.stream),
     }
     for sentence, (config, dead_letter_stream) in cases.items():

@@ -30,12 +30,8 @@ Kind = TypeVar("Kind")
 class Play:
     """A machine, its time, and what it asked for."""
 
-    def __init__(
-        self, settings: EngineSettings = SETTINGS, *, passes_on: bool = True, entry_bytes: int = 1 << 20
-    ) -> None:
-        self.machine = Machine(
-            settings, ack_wait_seconds=ACK_WAIT_SECONDS, passes_on=passes_on, entry_bytes=entry_bytes
-        )
+    def __init__(self, settings: EngineSettings = SETTINGS, *, entry_bytes: int = 1 << 20) -> None:
+        self.machine = Machine(settings, ack_wait_seconds=ACK_WAIT_SECONDS, entry_bytes=entry_bytes)
         self.now = 0.0
         self.asked: list[object] = []
         self.ledger: tuple[Entry, ...] = ()
@@ -43,10 +39,10 @@ class Play:
         self._blocks = count(1)
 
     @classmethod
-    def ready(cls, *entries: Entry, ledger: bool = True, passes_on: bool = True, **batch: float) -> "Play":
+    def ready(cls, *entries: Entry, ledger: bool = True, **batch: float) -> "Play":
         """Return a machine that has started: the driver is ready, and the ledger has these entries."""
         limits = replace(SETTINGS.batch, **batch)  # type: ignore[arg-type]  # each is what its field wants
-        play = cls(replace(SETTINGS, ledger=ledger, batch=limits), passes_on=passes_on)
+        play = cls(replace(SETTINGS, ledger=ledger, batch=limits))
         play.handle(events.Started(), events.DriverReady("one"))
         play.ledger = entries
         if ledger:
@@ -57,7 +53,7 @@ class Play:
     @classmethod
     def running(cls, *sequences: int, ledger: bool = False, **batch: float) -> "tuple[Play, actions.HandOver]":
         """Return a machine with a batch that runs."""
-        play = cls.ready(ledger=ledger, passes_on=True, **batch)
+        play = cls.ready(ledger=ledger, **batch)
         play.arrive(*sequences)
         return play, play.run()
 

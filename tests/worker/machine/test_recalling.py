@@ -124,15 +124,6 @@ def test_messages_that_are_handed_back_and_return_each_time_run_in_the_end() -> 
     assert play.run().ranges == ((3, 3),)
 
 
-def test_nothing_is_handed_back_where_the_server_limits_deliveries() -> None:
-    """The server gives up a message that it has delivered too often."""
-    play = Play.ready(entry((1, 3)), passes_on=False)
-    play.redeliver(2)
-    play.wait(2 * ACK_WAIT_SECONDS)
-    assert not play.take(actions.GiveBack)
-    assert play.run().ranges == ((2, 2),)
-
-
 def test_the_ledger_is_read_again_for_batches_opened_since() -> None:
     play = Play.ready()
     since = entry((5, 6))

@@ -55,11 +55,6 @@ class Ground:
         return " ".join("" if made is None else made.isoformat() for made in self.birth)
 
     @property
-    def counts_deliveries(self) -> bool:
-        """Whether the server gives up messages that it has delivered too often."""
-        return bool(self.consumer.config.get("max_deliver", -1) > 0)
-
-    @property
     def replicas(self) -> int:
         replicas = self.stream.config.get("num_replicas", 1)
         return replicas if isinstance(replicas, int) else 1
@@ -83,23 +78,31 @@ async def look(jetstream: JetStream, settings: EngineSettings) -> Ground:
         consumer = await jetstream.consumers.info(settings.stream, settings.consumer)
     except MissingError as problem:
         raise NotThereError(f"There is nothing to pull from: {problem}") from problem
-    _check(consumer)
+    if fault := consumer_fault(consumer):
+        raise UnfitError(fault)
     batch, warnings = fitted(settings.batch, consumer)
     batch, more = within_memory(batch, memory_limit())
     return Ground(stream, consumer, batch, shortest_ack_wait_seconds(consumer) or 0, (*warnings, *more))
 
 
-def _check(consumer: ConsumerInfo) -> None:
+def consumer_fault(consumer: ConsumerInfo) -> str:
+    """Return why a queue group cannot process a consumer's messages; an empty text if it can."""
     name, config = f"Consumer {consumer.name} of stream {consumer.stream}", consumer.config
     if config.get("deliver_subject"):
-        raise UnfitError(f"{name} is a push consumer. Use a pull consumer: one without deliver_subject.")
+        return f"{name} is a push consumer. Use a pull consumer: one without deliver_subject."
     if (policy := config.get("ack_policy")) != "explicit":
-        raise UnfitError(
+        return (
             f"{name} has ack policy {policy}, with which single messages of a batch cannot be put aside. "
             "Make it explicit."
         )
     if config.get("priority_policy") not in {None, "", "none"}:
-        raise UnfitError(f"{name} has a priority policy, which queue groups do not have. Use a consumer without one.")
+        return f"{name} has a priority policy, which queue groups do not have. Use a consumer without one."
+    if (deliveries := config.get("max_deliver", -1)) > 0:
+        return (
+            f"{name} has max_deliver {deliveries}: the server never delivers a message again that it has delivered so "
+            "often, and nobody would process it. Remove max_deliver: messages that fail become dead letters without it."
+        )
+    return ""
 
 
 def fitted(batch: BatchSettings, consumer: ConsumerInfo) -> tuple[BatchSettings, tuple[str, ...]]:
@@ -114,11 +117,6 @@ def fitted(batch: BatchSettings, consumer: ConsumerInfo) -> tuple[BatchSettings,
             f"max_ack_pending {most} for {batches} batches. Raise it to {batches * batch.max_messages} per worker."
         )
         batch = replace(batch, max_messages=smaller)
-    if (deliveries := consumer.config.get("max_deliver", -1)) > 0:
-        warnings.append(
-            f"Consumer {consumer.name} has max_deliver {deliveries}: what is delivered so often, as by workers that "
-            "die, is neither processed nor a dead letter. Leave it out: failing messages become dead letters anyway."
-        )
     return batch, tuple(warnings)
 
 

@@ -93,7 +93,6 @@ def _shell(place: _Place, tasks: asyncio.TaskGroup) -> Shell:
         settings,
         ack_wait_seconds=place.ground.ack_wait_seconds,
         life=place.ground.life,
-        passes_on=not place.ground.counts_deliveries,
         entry_bytes=js.connection.server.max_payload_bytes,
     )
     metrics = Metrics(settings.group, settings.worker)

@@ -27,7 +27,7 @@ from penstock_jetstream.errors import (
 )
 from penstock_jetstream.transport.events import LinkEvent
 from penstock_worker.engine.errands import Errands
-from penstock_worker.engine.ground import Ground, NotThereError, UnfitError, look
+from penstock_worker.engine.ground import Ground, NotThereError, UnfitError, consumer_fault, look
 from penstock_worker.engine.intake import Intake
 from penstock_worker.engine.reports import Reporter
 from penstock_worker.engine.rows import Rows, table
@@ -236,6 +236,10 @@ class Shell:
         if info.created != self.ground.consumer.created:
             self.consumer_gone("The consumer was made anew.")
             return
+        if (fault := consumer_fault(info)) and fault != self.reporter.standing.trouble:
+            self.reporter.standing.trouble = fault
+            logger.error("%s The worker finishes the batches that run, and ends.", fault)
+            self.tell(events.Terminate(self.errands.settings.grace_seconds))
         if self._look_at_keeper(info):
             self.tell(events.ServerChanged())
         self.reporter.standing.counted(info)

@@ -69,9 +69,7 @@ class Driver:
 class Books:
     """All that the machine remembers, and the actions of the event that it is at."""
 
-    def __init__(
-        self, settings: EngineSettings, ack_wait_seconds: float, *, life: str, passes_on: bool, entry_bytes: int
-    ) -> None:
+    def __init__(self, settings: EngineSettings, ack_wait_seconds: float, *, life: str, entry_bytes: int) -> None:
         self.settings = settings
         self.life = life
         """When stream and consumer were created, which is a part of what batches are named by."""
@@ -81,7 +79,7 @@ class Books:
         self.blocks = Blocks()
         self.fresh = Waiting(self.blocks)
         self.redelivered = Waiting(self.blocks)
-        self.recall = Recall(uses_ledger=settings.ledger, passes_on=passes_on, ack_wait_seconds=ack_wait_seconds)
+        self.recall = Recall(uses_ledger=settings.ledger, ack_wait_seconds=ack_wait_seconds)
         self.pace = Pace()
         self.batches: dict[str, Batch] = {}
         self.unrecorded: dict[str, set[str]] = {}

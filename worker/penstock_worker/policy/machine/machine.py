@@ -49,15 +49,11 @@ class Machine:
         *,
         ack_wait_seconds: float,
         life: str = "",
-        passes_on: bool = True,
         entry_bytes: int = USUAL_ENTRY_BYTES,
     ) -> None:
-        """Make one, for a stream and consumer of that `life`: when they were created.
-
-        Unless it `passes_on`, it gives nothing back for others to have: deliveries may be counted.
-        """
+        """Make one, for a stream and consumer of that `life`: when they were created."""
         self.settings = settings
-        self.books = Books(settings, ack_wait_seconds, life=life, passes_on=passes_on, entry_bytes=entry_bytes)
+        self.books = Books(settings, ack_wait_seconds, life=life, entry_bytes=entry_bytes)
         self._leases = Leases(self.books)
         self._watchdog = Watchdog()
         self._count_at = 0.0

@@ -76,9 +76,8 @@ class Passing:
 class Recall:
     """What is known of former batches, and what of them came again."""
 
-    def __init__(self, *, uses_ledger: bool, passes_on: bool, ack_wait_seconds: float) -> None:
+    def __init__(self, *, uses_ledger: bool, ack_wait_seconds: float) -> None:
         self.uses_ledger = uses_ledger
-        self.passes_on = uses_ledger and passes_on
         self._patience_seconds = ack_wait_seconds * PATIENCE_ACK_WAITS
         self._kept_seconds = ack_wait_seconds * KEPT_ACK_WAITS
         self._look_again_seconds = ack_wait_seconds
@@ -224,14 +223,14 @@ class Recall:
                 yield tuple(recalled.pieces)
 
     def _is_for_others(self, recalled: Recalled, now: float) -> bool:
-        if not self.passes_on or recalled.is_whole or recalled.gathers:
+        if not self.uses_ledger or recalled.is_whole or recalled.gathers:
             return False
         passing = self.passed_on.get(recalled.entry.batch_id)
         return passing is None or now < passing.since + PASSING_PATIENCES * self._patience_seconds
 
     def _expires_at(self, recalled: Recalled) -> float:
         """Return when no more of it is waited for; where others pass on what they get of it, that may be more."""
-        waits_for_others = self.passes_on and recalled.gathers
+        waits_for_others = self.uses_ledger and recalled.gathers
         since = max(recalled.last_at, self.pulls_since)
         return since + self._patience_seconds * (PASSING_PATIENCES if waits_for_others else 1)
 
