@@ -14,7 +14,7 @@ from tests.testbed.waiting import eventually
 
 MINUTE = 60 * 10**9
 OBJECTS = 1000
-OBJECTS_SECONDS = 240  # what takes seconds takes minutes on a machine that does other things too
+OBJECTS_SECONDS = 600  # what takes seconds takes minutes on a machine that does other things too
 WORK_SECONDS = 120
 MANY = 100
 CHANGES = 8
@@ -94,7 +94,7 @@ def test_connection_that_others_need_can_be_abandoned_alone(scene: Scene) -> Non
 
 
 @pytest.mark.full
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_a_thousand_objects_are_deleted_by_one_request(penstock_namespace: Namespace, start_nats: StartNats) -> None:
     """The operator reads servers at its usual period: it would do little else than read so many twice a second."""
     with running_operator(penstock_namespace.kubeconfig, "--namespace", penstock_namespace.name) as operator:

@@ -134,7 +134,7 @@ class NatsCluster:
                 return None
             with contextlib.suppress(*UNANSWERED, RefusedError):  # no one answers while there is no leader
                 info = request(node.connect_arguments(), f"$JS.API.{kind}.INFO.{name}", seconds=LOOK_SECONDS)
-                leader: str | None = info["cluster"].get("leader")
+                leader: str | None = info.get("cluster", {}).get("leader")  # none of it during some elections
                 return leader
             return None
 
