@@ -14,7 +14,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep all tests of the shared driver in one parallel process, and give JVMs time to start."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.timeout(2 * LONG_SECONDS))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(2 * LONG_SECONDS))
             if "running" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.xdist_group("driver-local"))
 
