@@ -5,7 +5,7 @@ Objects are dictionaries. They are named as kubectl names them: "stream/orders",
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -21,10 +21,12 @@ APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 JSON = "application/json"
 MANAGER = "tests"
-NOT_FOUND = 404
+NOT_FOUND, TIMED_OUT = 404, 504
 FAILURES = 400
 """The lowest HTTP status that is one."""
-ANSWER_SECONDS = 60
+ANSWER_SECONDS = 90
+"""Longer than an API server takes before it gives a request up."""
+DELETION_SECONDS = 600
 
 
 class RefusedError(RuntimeError):
@@ -113,7 +115,18 @@ class Client:
     def begin_deletion_of_all(self, *kinds: str) -> None:
         """Ask for the deletion of a whole collection, kind by kind, as the end of a namespace does."""
         for kind in kinds:
-            self.request("DELETE", self._path(kind))
+            eventually(
+                partial(self._begin_deletion, self._path(kind)), f"deletion of all {kind} is taken", DELETION_SECONDS
+            )
+
+    def _begin_deletion(self, path: str) -> bool:
+        try:
+            self.request("DELETE", path)
+        except RefusedError as refusal:
+            if refusal.status == TIMED_OUT:  # a busy API server has deleted some of a large collection
+                return False
+            raise
+        return True
 
     def request(
         self,
