@@ -118,11 +118,13 @@ def out_of_memory(_df: DataFrame, batch: Batch) -> None:
 
 
 def set_and_look(_df: DataFrame, batch: Batch) -> None:
-    """Set values in both slots at once, then write what this one sees."""
+    """Set values in both slots at once, write what this one sees, and leave the slot as it was for other batches."""
+    before = batch.spark.conf.get("spark.sql.shuffle.partitions")
     batch.spark.conf.set("spark.sql.shuffle.partitions", str(batch.first_seq + 10))
     batch.spark.range(batch.first_seq).createOrReplaceTempView("mine")
     both_slots.wait()
     seen = batch.spark.conf.get("spark.sql.shuffle.partitions"), batch.spark.table("mine").count()
+    batch.spark.conf.set("spark.sql.shuffle.partitions", str(before))
     (folder() / batch.id).write_text(repr(seen))
 
 
