@@ -63,6 +63,20 @@ def test_a_jvm_that_does_not_start_is_reported_with_its_own_words(tmp_path: Path
     started.end()
 
 
+def test_a_jvm_whose_launcher_is_killed_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = find_java(tmp_path / "java").home
+    program = tmp_path / "home" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\ncase "$*" in *launcher.Main*) kill -9 $$;; esac\nexec {home}/bin/java "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    started = jvm.Jvm(tmp_path, {"spark.master": "local"})
+    with pytest.raises(CannotStartError, match="exit code 1") as problem:
+        started.attach()
+    assert not problem.value.is_permanent
+    started.end()
+
+
 @pytest.mark.full
 def test_a_jvm_that_is_killed_while_it_starts_is_started_again(tmp_path: Path) -> None:
     """The machine may have been out of memory."""

@@ -35,6 +35,8 @@ RAW_ANSWER = " Received status: "
 NOISE = ("at ", "WARNING:", "Using Spark's", "Setting default log level", "To adjust logging level")
 END_SECONDS = 10
 CLASSPATH = "spark.driver.extraClassPath"
+LAUNCHER_KILLED = "CMD: bad array subscript"
+"""What bin/spark-class says, with exit code 1, if the JVM that it asks for Spark's command line was killed."""
 SIGNALLED = 128
 """Exit codes above it are of shells whose program was ended by a signal."""
 PLAIN = frozenset(map(ord, string.ascii_letters + string.digits + "._-/"))
@@ -135,7 +137,7 @@ class Jvm:
                 self._relay.join(END_SECONDS)
                 raise CannotStartError(
                     f"Spark's JVM ended while it started, with exit code {self.exit_code}: {_reason(self._said)}",
-                    is_permanent=not _was_killed(self.exit_code),
+                    is_permanent=not (_was_killed(self.exit_code) or LAUNCHER_KILLED in "".join(self._said)),
                 )
             if time.monotonic() > deadline:
                 self.kill()
