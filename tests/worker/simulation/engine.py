@@ -329,7 +329,7 @@ class Engine:
         self._ask(lambda: self.server.publish_letters(messages), good, bad)
 
     def _settle(self, action: wants.Settle) -> None:
-        dead = [message for part in action.terminated for message in self._final(part.pieces, "settle")]
+        dead = self._final(action.terminated, "settle")
         acked = self._final(action.acknowledged, "settle")
         good, bad = told.Settled(action.batch_id), told.NotSettled(action.batch_id, "no answer")
         life = self.server.life

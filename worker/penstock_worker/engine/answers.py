@@ -17,8 +17,8 @@ from penstock_jetstream.core.wire import publish_same
 from penstock_jetstream.errors import JetStreamError, LinkError
 
 CONFIRM_SECONDS = 10.0
-LONGEST_REASON = 200
-"""Of a termination, in the server's advisory; the dead letter has all of it."""
+TERM = term_payload("dead letter")
+"""The server publishes this text to whoever may read advisories; why it is one is in the dead letter alone."""
 SLICE_MESSAGES = 10_000
 """Answers that are put together at once: a megabyte, in a few milliseconds."""
 MOST_WAITING_BYTES = 8 << 20
@@ -32,8 +32,7 @@ class Settlement:
     """The final answers of a batch."""
 
     acknowledged: Sequence[bytes]
-    terminated: Sequence[tuple[Sequence[bytes], str]]
-    """With the reason of each."""
+    terminated: Sequence[bytes]
 
 
 @dataclass(slots=True)
@@ -52,9 +51,6 @@ class Answers:
 
     def nak(self, replies: Sequence[bytes], delay_seconds: float) -> None:
         self._say(replies, nak_payload(delay_seconds or None))
-
-    def term(self, replies: Sequence[bytes], reason: str) -> None:
-        self._say(replies, _term(reason))
 
     def in_progress(self, replies: Sequence[bytes]) -> None:
         """Renew leases; former renewals that are not sent yet are worth nothing more."""
@@ -102,16 +98,10 @@ class Answers:
         if not self.is_open:
             raise LinkError("There is no link to the server at the moment.")
         links = self.connection.links
-        *before, (replies, payload) = [
-            *((replies, _term(reason)) for replies, reason in settlement.terminated),
-            *([(settlement.acknowledged, ACK)] if settlement.acknowledged else []),
-        ]
+        answers = ((settlement.terminated, TERM), (settlement.acknowledged, ACK))
+        *before, (replies, payload) = [each for each in answers if each[0]]
         for others, their_payload in (*before, (replies[:-1], payload)):
             await self._send(others, their_payload)
         await self.connection.request(replies[-1].decode(), payload, timeout_seconds=CONFIRM_SECONDS)
         if self.connection.links != links:
             raise LinkError("The link was lost while a batch was settled.")
-
-
-def _term(reason: str) -> bytes:
-    return term_payload(" ".join(reason.split())[:LONGEST_REASON])

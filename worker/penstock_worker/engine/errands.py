@@ -125,8 +125,7 @@ class Errands:
 
     def replies(self, asked: actions.Settle) -> Settlement:
         """Return where the answers of a batch go."""
-        terminated = [(self.shelf.replies(each.pieces), each.reason) for each in asked.terminated]
-        return Settlement(self.shelf.replies(asked.acknowledged), terminated)
+        return Settlement(self.shelf.replies(asked.acknowledged), self.shelf.replies(asked.terminated))
 
     async def settle(self, asked: actions.Settle, settlement: Settlement) -> None:
         try:
@@ -135,8 +134,8 @@ class Errands:
             self.tell(events.NotSettled(asked.batch_id, str(problem)))
             return
         self.forget("acked", asked.acknowledged)
-        for each in asked.terminated:
-            self.forget("dead-lettered", each.pieces)
+        if asked.terminated:
+            self.forget("dead-lettered", asked.terminated)
         self.tell(events.Settled(asked.batch_id))
 
     def acknowledge(self, pieces: Pieces) -> None:

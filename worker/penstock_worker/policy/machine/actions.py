@@ -113,20 +113,13 @@ class PublishOutgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Terminated:
-    """Messages that are dead letters now: `+TERM` with the reason."""
-
-    pieces: Pieces
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Settle:
     """Terminate, acknowledge, and have the last answer confirmed: by one write. Answered. Final for all its rows."""
 
     batch_id: str
     acknowledged: Pieces
-    terminated: tuple[Terminated, ...] = ()
+    terminated: Pieces = ()
+    """Those that are dead letters now."""
 
 
 @dataclass(frozen=True, slots=True)

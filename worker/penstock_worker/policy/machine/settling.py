@@ -10,15 +10,14 @@ have what that run wrote, and another run might reject other messages. Knows the
 nor what any of it looks like on a wire.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from penstock_worker.policy.machine import actions
-from penstock_worker.policy.machine.actions import Action, Letter, Note, Terminated
+from penstock_worker.policy.machine.actions import Action, Letter, Note
 from penstock_worker.policy.machine.batch import ASKING, Batch, Stage
 from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.delays import before_asking_again
-from penstock_worker.policy.machine.pieces import Piece, Row, rows_as_pieces, without
+from penstock_worker.policy.machine.pieces import Piece, rows_as_pieces, without
 from penstock_worker.policy.outcome import Outcome
 from penstock_worker.policy.ranges import Range, contains
 
@@ -104,12 +103,8 @@ def _letters(books: Books, batch: Batch) -> tuple[Letter, ...]:
 def _settle(books: Books, batch: Batch) -> actions.Settle:
     if not batch.dead:
         return actions.Settle(batch.id, batch.pieces)
-    rows = books.blocks.find(batch.pieces, batch.dead.keys())
-    by_reason: defaultdict[str, list[Row]] = defaultdict(list)
-    for sequence, row in rows.items():
-        by_reason[batch.dead[sequence]].append(row)
-    terminated = tuple(Terminated(rows_as_pieces(sorted(some)), reason) for reason, some in by_reason.items())
-    return actions.Settle(batch.id, without(batch.pieces, set(rows.values())), terminated)
+    dead = set(books.blocks.find(batch.pieces, batch.dead.keys()).values())
+    return actions.Settle(batch.id, without(batch.pieces, dead), rows_as_pieces(sorted(dead)))
 
 
 # Answers
