@@ -34,8 +34,8 @@ e2e: ## run what needs a whole cluster: a node made here (root), or the one that
 test-sparks: ## run the driver's tests under each pyspark that it supports (ARGS="4.0 4.1 -- -k connect")
 	@$(PYTHON) tools/sparks.py $(ARGS)
 
-chaos: environment ## kill, freeze and cut off workers, Spark and servers under a million messages, and count (ARGS="--scene poison")
-	@$(RUN) -m tests.chaos $(ARGS)
+chaos: environment ## kill, freeze and cut off workers, Spark and servers a thousand times, and count (ARGS="--scene poison")
+	@$(RUN) -m tests.chaos --minutes 180 $(ARGS)
 
 chaos-long: environment ## the same for three hours, each time at other moments
 	@$(RUN) -m tests.chaos --times 100 --minutes 180 --seed $$(date +%j) $(ARGS)

@@ -1,18 +1,23 @@
 """Chaos: real workers, real Spark, real servers, real faults; and where each message is in the end.
 
-usage: .venv/bin/python -m tests.chaos [--scene NAME]… [--times N] [--seed N] [--minutes N]
+usage: .venv/bin/python -m tests.chaos [--scene NAME]… [--times N] [--seed N] [--minutes N] [--into FILE]
 
-Prints each round as it is over, and a table at the end. Exits with 1 if a message was lost, or a check failed.
+Prints each round as it is over, and a table at the end. Exits with 1 if a message was lost, or a check failed. With
+`--into`, runs at different times add up: rounds are added to the file, and the table is of all that it has.
 """
 
 import asyncio
+import json
 import random
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 
 import click
 
+from tests.chaos.accounting import Account
 from tests.chaos.playing import as_table, played, row
 from tests.chaos.rounds import Round
 from tests.chaos.scenes import SCENES, Scene
@@ -24,7 +29,8 @@ from tests.testbed.by_hand import opened_run
 @click.option("--times", default=1, show_default=True, help="How often all of it is played.")
 @click.option("--seed", default=1, show_default=True, help="Which moments chance chooses.")
 @click.option("--minutes", default=60.0, show_default=True, help="No scene is begun after that.")
-def main(names: Sequence[str], times: int, seed: int, minutes: float) -> None:
+@click.option("--into", type=click.Path(dir_okay=False, path_type=Path), help="Where rounds of all runs are kept.")
+def main(names: Sequence[str], times: int, seed: int, minutes: float, into: Path | None) -> None:
     """Strike workers, Spark and servers, and count."""
     chosen = [scene for scene in SCENES if scene.name in names or not names] * times
     click.echo(f"seed {seed}")
@@ -32,9 +38,19 @@ def main(names: Sequence[str], times: int, seed: int, minutes: float) -> None:
     until = time.monotonic() + minutes * 60
     with opened_run():
         asyncio.run(_all(chosen, random.Random(seed), until, rounds))  # noqa: S311 - chance that can be repeated
+    if into is not None:
+        with into.open("a") as file:
+            file.writelines(json.dumps(asdict(one)) + "\n" for one in rounds)
+        rounds = [_read(line) for line in into.read_text().splitlines()]
     click.echo(f"\n{as_table(rounds)}")
     bad = [one for one in rounds if not one.held]
     sys.exit(1 if bad or not rounds else 0)
+
+
+def _read(line: str) -> Round:
+    written = json.loads(line)
+    account = Account(**{**written["account"], "problems": tuple(written["account"]["problems"])})
+    return Round(**{**written, "account": account})
 
 
 async def _all(scenes: Sequence[Scene], chance: random.Random, until: float, rounds: list[Round]) -> None:

@@ -9,6 +9,8 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from penstock_jetstream.core.keyvalue import stream_of
+from penstock_worker.engine.ledger_store import BUCKET
 from tests.chaos.place import Place
 from tests.chaos.site import STREAM
 from tests.chaos.worker import Worker
@@ -153,6 +155,16 @@ async def storm(place: Place, _worker: Worker) -> None:
         await asyncio.sleep(chance.uniform(0.5, 1.5))  # calm: moments by chance are the subject
 
 
+async def recreate_consumer(place: Place, _worker: Worker) -> None:
+    await place.js.consumers.delete(STREAM, CONSUMER)
+    await place.create_consumer()
+
+
+async def recreate_ledger(place: Place, _worker: Worker) -> None:
+    await place.js.streams.delete(stream_of(BUCKET))
+    await place.create_prerequisites()
+
+
 async def step_down(place: Place, _worker: Worker) -> None:
     await place.js.consumers.step_down(STREAM, CONSUMER)
 
@@ -235,6 +247,15 @@ LEADERS = (
     Fault("leader of three nats-servers steps down", "run began", step_down),
 )
 EXECUTORS = (Fault("kill -9 executor", "run began", kill_executor),)
+CONSUMERS = tuple(
+    Fault("consumer deleted and created again", when, recreate_consumer) for when in ("run began", "half acked")
+)
+LEDGERS = tuple(
+    Fault("ledger deleted and created again", when, recreate_ledger) for when in ("batch opened", "committed")
+)
+SHARED = (*KILLS, *(each for each in STILLS if each.name.startswith("nats-server")), *LINKS, *LEDGERS)
+"""Those that strike all workers in the same way, or end one."""
+IN_CLUSTER = (*(each for each in KILLS if each.when != "half acked" and "nats-server" not in each.name), *LEADERS)
 CONNECTS = (
     Fault("kill -9 Connect server", "run began", kill_connect_server),
     Fault("kill -9 Connect server", "sink written", kill_connect_server),

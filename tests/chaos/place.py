@@ -1,6 +1,7 @@
 """Where chaos happens: a stream with a consumer, and workers that are kept alive."""
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -26,7 +27,7 @@ CONNECT = "sc"
 GRACE_SECONDS = 5
 HANG_SECONDS = 2
 KEEP_SECONDS = 0.1
-DRAIN_SECONDS = 240
+DRAIN_SECONDS = 600
 """How long a server may have something left, or no answer: then the round is over, and has failed."""
 PUBLISHED_AHEAD = 5_000
 AHEAD_BYTES = 32 << 20
@@ -82,17 +83,37 @@ class Place:
 
     async def publish(self, count: int, other: Mapping[int, Draft] | None = None) -> None:
         """Publish numbers, each that of its message; or something else, for some of them, counted from 1."""
-        numbers = range(self.published + 1, self.published + count + 1)
-        drafts = {self.published + place: draft for place, draft in (other or {}).items()}
+        last, drafts = self.published + count, {self.published + place: one for place, one in (other or {}).items()}
+        while self.published < last:
+            with contextlib.suppress(JetStreamError):  # servers elect a leader; what they have is read below
+                await self._publish(range(self.published + 1, last + 1), drafts)
+            self.published = (await patiently(lambda: self.js.streams.info(STREAM))).state.last_sequence
+
+    async def _publish(self, numbers: Sequence[int], drafts: Mapping[int, Draft]) -> None:
         largest = max((len(draft.data) for draft in drafts.values()), default=1)
         ahead = max(1, min(PUBLISHED_AHEAD, AHEAD_BYTES // max(largest, 1)))
         async with self.js.publisher(max_in_flight=ahead) as publisher:
             in_order = (drafts.get(number) or Draft(b"%d" % number) for number in numbers)
             acks = [await publisher.submit(f"{STREAM}.a", one.data, headers=one.headers) for one in in_order]
+        failures = [failure for ack in acks if (failure := ack.exception())]
         for number, ack in zip(numbers, acks, strict=True):
-            if ack.result().sequence != number:
+            if not ack.exception() and ack.result().sequence != number:
                 raise RuntimeError(f"The message {number} was stored as {ack.result().sequence}.")
-        self.published += count
+        for failure in failures:
+            raise failure
+
+    async def create_consumer(self) -> None:
+        consumer: dict[str, Any] = {
+            "durable_name": CONSUMER,
+            "ack_policy": "explicit",
+            "ack_wait": int(self.shape.ack_wait_seconds * SECOND),
+            "max_ack_pending": self.shape.max_ack_pending,
+        }
+        await self.js.consumers.create(STREAM, consumer)
+
+    async def create_prerequisites(self) -> None:
+        engine = settings(self.site.urls[0], STREAM, self.folder).engine
+        await create_prerequisites(self.js, engine, replicas=len(self.site.nodes))
 
     async def drained(self) -> None:
         """Wait until the server has the final answer for every message."""
@@ -101,6 +122,14 @@ class Place:
             return not await self.left()
 
         await eventually_async(is_drained, "the server has the final answer for every message", DRAIN_SECONDS)
+
+    async def until_few_are_left(self, most: int) -> None:
+        """Wait until workers have caught up."""
+
+        async def are_few() -> bool:
+            return await self.left() <= most
+
+        await eventually_async(are_few, f"at most {most} messages are left", DRAIN_SECONDS)
 
     async def left(self) -> int:
         """Return how many messages the server has yet to deliver, or waits for an answer of.
@@ -171,18 +200,11 @@ async def place(shape: Shape, site: Site) -> AsyncIterator[Place]:
 
 
 async def _streams(made: Place) -> None:
-    shape, js, replicas = made.shape, made.js, len(made.site.nodes)
+    replicas = len(made.site.nodes)
     config = {"name": STREAM, "subjects": [f"{STREAM}.>"], "allow_direct": True, "num_replicas": replicas}
-    await js.streams.create(config)
-    consumer: dict[str, Any] = {
-        "durable_name": CONSUMER,
-        "ack_policy": "explicit",
-        "ack_wait": int(shape.ack_wait_seconds * SECOND),
-        "max_ack_pending": shape.max_ack_pending,
-    }
-    await js.consumers.create(STREAM, consumer)
-    engine = settings(made.site.urls[0], STREAM, made.folder).engine
-    await create_prerequisites(js, engine, replicas=replicas)
+    await made.js.streams.create(config)
+    await made.create_consumer()
+    await made.create_prerequisites()
 
 
 def _settings(made: Place, number: int) -> WorkerSettings:

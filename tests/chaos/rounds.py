@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock_worker.policy.machine.ending import EXIT_CODE_STOPPED
@@ -12,6 +12,10 @@ from tests.chaos.place import Draft, Place
 from tests.chaos.worker import Worker
 
 STOP_SECONDS = 180
+BACKLOG_FAULTS = 4
+"""Messages are published for this many faults ahead."""
+POISON = Draft(b"poison")
+"""A message that cannot be processed."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class Round:
     when: str
     account: Account
     seconds: float = 0
+    faults: int = 1
 
     @property
     def held(self) -> bool:
@@ -45,6 +50,30 @@ def struck(fault: Fault, messages: int) -> Play:
         place.site.heal()
         await place.drained()
         return Round(fault.name, fault.when, await place.account(first))
+
+    return play
+
+
+def struck_often(name: str, faults: Sequence[Fault], times: int, messages: int, *, poison_share: float = 0) -> Play:
+    """Have one fault after the other, each once more messages were published, while those before are processed.
+
+    `poison_share` is how likely one of these messages cannot be processed.
+    """
+
+    async def play(place: Place, chance: random.Random) -> Round:
+        first, poisoned = place.published + 1, 0
+        for _ in range(times):
+            await place.until_few_are_left(BACKLOG_FAULTS * messages)
+            others = {chance.randint(1, messages): POISON} if chance.random() < poison_share else {}
+            poisoned += len(others)
+            await place.publish(messages, others)
+            fault = chance.choice(faults)
+            worker = await _moment_of(fault, place, messages, chance)
+            await fault.blow(place, worker)
+            place.site.heal()
+        await place.drained()
+        found = Round(name, "", await place.account(first), faults=times)
+        return found if found.account.dead == poisoned else found.failed(f"{poisoned} messages could not be processed")
 
     return play
 

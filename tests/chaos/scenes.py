@@ -4,16 +4,17 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
+from penstock_worker.policy.settings import BatchSettings
 from tests.chaos import faults
 from tests.chaos.faults import Fault
 from tests.chaos.place import BATCH, CONNECT, Draft, Shape
-from tests.chaos.rounds import Play, faithful, fed, stopped, struck
+from tests.chaos.rounds import POISON, Play, faithful, fed, stopped, struck, struck_often
 from tests.chaos.site import Site, clustered, cramped, single
 from tests.testbed.nats.server import Options
 from tests.worker.driver.driving import QUICK
 
 LARGE_BYTES = 5_000_000
-POISON, KILLER = Draft(b"poison"), Draft(b"killer")
+KILLER = Draft(b"killer")
 EXECUTORS = {**QUICK, "spark.executor.memory": "512m", "spark.scheduler.minRegisteredResourcesRatio": "1.0"}
 
 
@@ -60,6 +61,21 @@ CHEAP = Scene(
     shape=Shape(batch=replace(BATCH, max_messages=500)),
     plays=(*each(faults.TELLING, 4_000), fed("message that cannot be processed", "last", 1_000, some(POISON, 1_000))),
 )
+TELLING = (
+    CHEAP,
+    Scene(
+        name="cheap, two workers",
+        shape=Shape(workers=2, batch=replace(BATCH, max_messages=500)),
+        plays=(struck_often("any, two workers", faults.SHARED, 8, 3_000, poison_share=0.2),),
+    ),
+    Scene(
+        name="cheap, three servers",
+        shape=Shape(workers=2, batch=replace(BATCH, max_messages=500)),
+        site=clustered,
+        plays=(struck_often("any, three servers", faults.IN_CLUSTER, 6, 3_000),),
+    ),
+    Scene(name="cheap, consumer", shape=Shape(), plays=each(faults.CONSUMERS, 2_000), is_exact=False),
+)
 """Of all, what tells most for its time: for every run of the tests."""
 
 SCENES = (
@@ -73,6 +89,29 @@ SCENES = (
         plays=each(faults.STORMS, 30_000),
     ),
     Scene(name="three servers", shape=Shape(), site=clustered, plays=each(faults.LEADERS, 20_000)),
+    Scene(name="consumer deleted", shape=Shape(), plays=each(faults.CONSUMERS, 5_000), is_exact=False),
+    Scene(name="ledger deleted", shape=Shape(workers=2), plays=each(faults.LEDGERS, 20_000)),
+    Scene(
+        name="one worker, again and again",
+        shape=Shape(),
+        plays=(struck_often("any, one worker", (*faults.SHARED, *faults.STILLS), 50, 10_000, poison_share=0.1),) * 9,
+    ),
+    Scene(
+        name="two workers, again and again",
+        shape=Shape(workers=2),
+        plays=(struck_often("any, two workers", faults.SHARED, 50, 10_000, poison_share=0.1),) * 6,
+    ),
+    Scene(
+        name="three workers and servers, again and again",
+        shape=Shape(workers=3),
+        site=clustered,
+        plays=(struck_often("any, three workers and servers", faults.IN_CLUSTER, 50, 6_000),) * 3,
+    ),
+    Scene(
+        name="batches of the default size",
+        shape=Shape(batch=BatchSettings(), ack_wait_seconds=10),
+        plays=(struck_often("any, batches of the default size", faults.SHARED, 16, 100_000),),
+    ),
     Scene(
         name="executors",
         shape=Shape(master="local-cluster[2,1,768]", conf=EXECUTORS),

@@ -14,7 +14,7 @@ from penstock_jetstream import Connection
 
 LOOK_SECONDS = 0.005
 LEDGER = "$KV.penstock-ledger.>"
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 300
 
 
 @dataclass(eq=False)
