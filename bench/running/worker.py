@@ -54,15 +54,15 @@ class Worker:
 
     def __enter__(self) -> Self:
         self._driver.start()
-        with DriverClient(str(self.folder / "s")) as client:
+        client = DriverClient(str(self.folder / "s"))
 
-            def is_ready() -> bool:
-                try:
-                    return client.describe().ready
-                except DriverLostError:
-                    return False
+        def is_ready() -> bool:
+            try:
+                return client.describe().ready
+            except DriverLostError:
+                return False
 
-            self._driver.wait_ready(is_ready, START_SECONDS)
+        self._driver.wait_ready(is_ready, START_SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -84,7 +84,6 @@ class RunningDriver:
         if self.program.is_running:
             self.program.kill()
         self.calls.shutdown()
-        self.client.close()
 
     def describe(self) -> Description | None:
         """Return the driver's description of itself; None if there is no driver."""

@@ -1,5 +1,7 @@
 """The engine's end of the exchange with a Flight server: batches arrive whole, and a lost driver is noticed."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,8 +35,8 @@ def script() -> Script:
 
 @pytest.fixture
 def client(script: Script, tmp_path: Path) -> Iterator[DriverClient]:
-    with ScriptedDriver(tmp_path / "socket", script), DriverClient(str(tmp_path / "socket")) as client:
-        yield client
+    with ScriptedDriver(tmp_path / "socket", script):
+        yield DriverClient(str(tmp_path / "socket"))
 
 
 def run(client: DriverClient, texts: tuple[str, ...] = ("", "é"), *, seconds: float = LONG_SECONDS) -> Outcome:
@@ -53,11 +55,11 @@ def test_batches_outcomes_and_outgoing_messages_arrive_unchanged(client: DriverC
 
 
 def test_a_driver_is_lost_until_it_is_there(tmp_path: Path) -> None:
-    with DriverClient(str(tmp_path / "socket")) as client:
-        with pytest.raises(DriverLostError, match="is gone, or not there yet"):
-            client.describe()
-        with ScriptedDriver(tmp_path / "socket", Script()):
-            eventually(lambda: is_there(client), "the driver is found")
+    client = DriverClient(str(tmp_path / "socket"))
+    with pytest.raises(DriverLostError, match="is gone, or not there yet"):
+        client.describe()
+    with ScriptedDriver(tmp_path / "socket", Script()):
+        eventually(lambda: is_there(client), "the driver is found")
 
 
 def is_there(client: DriverClient) -> bool:
@@ -86,12 +88,31 @@ def test_a_call_ends_when_the_run_exceeds_its_timeout(client: DriverClient, scri
 @pytest.mark.interpreter
 def test_a_call_ends_at_once_when_the_driver_is_killed(tmp_path: Path) -> None:
     program = driver_process(tmp_path / "socket", "hang")
-    with DriverClient(str(tmp_path / "socket")) as client:
-        program.start()
-        program.wait_ready(lambda: is_there(client), LONG_SECONDS)
-        with ThreadPoolExecutor() as pool:
-            outcome = pool.submit(run, client)
-            eventually(lambda: "hanging" in program.log_tail(), "the run has begun")
-            program.kill()
-            with pytest.raises(DriverLostError, match="is gone"):
-                outcome.result()
+    client = DriverClient(str(tmp_path / "socket"))
+    program.start()
+    program.wait_ready(lambda: is_there(client), LONG_SECONDS)
+    with ThreadPoolExecutor() as pool:
+        outcome = pool.submit(run, client)
+        eventually(lambda: "hanging" in program.log_tail(), "the run has begun")
+        program.kill()
+        with pytest.raises(DriverLostError, match="is gone"):
+            outcome.result()
+
+
+LEAVES = """
+import os, sys, threading
+from penstock_worker.exchange.client import DriverClient
+for _ in range(100):
+    client = DriverClient(sys.argv[1])
+    calls = [threading.Thread(target=call, daemon=True) for call in (client.await_end, client.describe)]
+    for call in calls:
+        call.start()
+os._exit(0)
+"""
+
+
+def test_a_client_may_be_left_while_calls_are_under_way(tmp_path: Path) -> None:
+    """Closing it then crashes the process now and then."""
+    with ScriptedDriver(tmp_path / "socket", Script()):
+        left = subprocess.run([sys.executable, "-c", LEAVES, tmp_path / "socket"], check=False)
+    assert left.returncode == 0

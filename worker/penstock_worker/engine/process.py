@@ -64,8 +64,8 @@ async def run(settings: WorkerSettings) -> Stop:
         for warning in ground.warnings:
             logger.warning("%s", warning)
         ledger = LedgerStore(js, engine.stream, engine.consumer, ground.life) if engine.ledger else None
-        with DriverClient(settings.socket) as client:
-            return await _work(_Place(replace(engine, batch=ground.batch), js, ground, client, ledger))
+        client = DriverClient(settings.socket)
+        return await _work(_Place(replace(engine, batch=ground.batch), js, ground, client, ledger))
 
 
 async def _work(place: _Place) -> Stop:

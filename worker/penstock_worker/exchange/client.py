@@ -6,7 +6,6 @@ means is for the engine's machine to say. Holds nothing of a batch once its call
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
 
 import pyarrow as pa
 from pyarrow import flight
@@ -41,20 +40,15 @@ class DriverFaultError(RuntimeError):
 
 
 class DriverClient:
-    """A connection to the driver at a socket, there or not: each call dials where that is needed."""
+    """A connection to the driver at a socket, there or not: each call dials where that is needed.
+
+    It closes once nothing refers to it any more. There is no way to close it sooner: Arrow's client, if it is closed
+    while calls of other threads are under way, crashes the process.
+    """
 
     def __init__(self, socket: str) -> None:
         self.socket = socket
         self._client = flight.FlightClient(f"grpc+unix://{socket}", generic_options=CHANNEL_OPTIONS)
-
-    def close(self) -> None:
-        self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def describe(self, *, timeout_seconds: float = ANSWER_SECONDS) -> Description:
         """Return who serves there."""
