@@ -73,6 +73,15 @@ class Sinks:
             problems=tuple(problems),
         )
 
+    def batches_twice(self) -> dict[str, list[int]]:
+        """Return the batches whose messages another batch has as well, with those messages."""
+        found = {}
+        for folder in (self.folder / "staged").glob("batch=*"):
+            table = pq.read_table(folder, columns=["seq"], partitioning=None)
+            if shared := [each for each in table["seq"].to_pylist() if self.staged[each] > 1]:
+                found[folder.name.removeprefix("batch=")] = sorted(shared)
+        return found
+
     def contents(self) -> dict[int, tuple[bytes, dict[str, list[str]]]]:
         """Return data and headers of each message, where the user's code wrote them."""
         found = {}

@@ -154,6 +154,13 @@ class Place:
         await self.read_dead()
         return self.sinks.account(first, self.published, self.dead, await self.left())
 
+    def told_of_batches_twice(self) -> str:
+        """Return the batches that share messages, and what the engines logged of them."""
+        batches = self.sinks.batches_twice()
+        logs = [worker.engine.log.read_text().splitlines() for worker in self.workers]
+        lines = [line for log in logs for line in log if any(batch in line for batch in batches)]
+        return "\n".join(map(str, (*batches.items(), *lines)))
+
     async def at_rest(self) -> None:
         """Have all workers end politely, so that nothing is written any more."""
         for worker in self.workers:

@@ -1,5 +1,6 @@
 """Plays scenes, one after the other, and prints a table of the results."""
 
+import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -32,7 +33,8 @@ async def played(scene: Scene, chance: random.Random) -> AsyncIterator[Round]:
                 one = await play(made, chance)
                 one = replace(one, seconds=time.monotonic() - began)
                 if scene.is_exact and one.account.twice_staged:
-                    one = one.failed(f"{one.account.twice_staged} rows twice in a sink that takes a batch's id once")
+                    twice = f"{one.account.twice_staged} rows twice in a sink that takes a batch's id once"
+                    one = one.failed(f"{twice}\n{await asyncio.to_thread(made.told_of_batches_twice)}")
                 rounds.append(one)
                 yield one
             for problem in await _changes_at_the_end(scene, made, rounds):

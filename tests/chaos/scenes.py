@@ -64,13 +64,8 @@ CHEAP = Scene(
 TELLING = (
     CHEAP,
     Scene(
-        name="cheap, two workers",
-        shape=Shape(workers=2, batch=replace(BATCH, max_messages=500)),
-        plays=(struck_often("any, two workers", faults.SHARED, 8, 3_000, poison_share=0.2),),
-    ),
-    Scene(
         name="cheap, three servers",
-        shape=Shape(workers=2, batch=replace(BATCH, max_messages=500)),
+        shape=Shape(batch=replace(BATCH, max_messages=500)),
         site=clustered,
         plays=(struck_often("any, three servers", faults.IN_CLUSTER, 6, 3_000),),
     ),
