@@ -50,7 +50,7 @@ def main(names: Sequence[str], times: int, seed: int, minutes: float, into: Path
 def _read(line: str) -> Round:
     written = json.loads(line)
     account = Account(**{**written["account"], "problems": tuple(written["account"]["problems"])})
-    return Round(**{**written, "account": account})
+    return Round(**{**written, "account": account, "struck": tuple(written["struck"])})
 
 
 async def _all(scenes: Sequence[Scene], chance: random.Random, until: float, rounds: list[Round]) -> None:

@@ -253,8 +253,8 @@ CONSUMERS = tuple(
 LEDGERS = tuple(
     Fault("ledger deleted and created again", when, recreate_ledger) for when in ("batch opened", "committed")
 )
-SHARED = (*KILLS, *(each for each in STILLS if each.name.startswith("nats-server")), *LINKS, *LEDGERS)
-"""Those that strike all workers in the same way, or end one."""
+SHARED = (*KILLS, *(each for each in STILLS if each.name.startswith("nats-server")), *LINKS)
+"""Those that strike all workers in the same way, or end one. With the ledger gone as well, batches lose their ids."""
 IN_CLUSTER = (*(each for each in KILLS if each.when != "half acked" and "nats-server" not in each.name), *LEADERS)
 CONNECTS = (
     Fault("kill -9 Connect server", "run began", kill_connect_server),

@@ -34,7 +34,9 @@ async def played(scene: Scene, chance: random.Random) -> AsyncIterator[Round]:
                 one = replace(one, seconds=time.monotonic() - began)
                 if scene.is_exact and one.account.twice_staged:
                     twice = f"{one.account.twice_staged} rows twice in a sink that takes a batch's id once"
-                    one = one.failed(f"{twice}\n{await asyncio.to_thread(made.told_of_batches_twice)}")
+                    one = one.failed(
+                        f"{twice}\n{'; '.join(one.struck)}\n{await asyncio.to_thread(made.told_of_batches_twice)}"
+                    )
                 rounds.append(one)
                 yield one
             for problem in await _changes_at_the_end(scene, made, rounds):

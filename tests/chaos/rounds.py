@@ -26,7 +26,12 @@ class Round:
     when: str
     account: Account
     seconds: float = 0
-    faults: int = 1
+    struck: tuple[str, ...] = ()
+    """The faults with their moments, if there were several."""
+
+    @property
+    def faults(self) -> int:
+        return len(self.struck) or 1
 
     @property
     def held(self) -> bool:
@@ -61,18 +66,19 @@ def struck_often(name: str, faults: Sequence[Fault], times: int, messages: int, 
     """
 
     async def play(place: Place, chance: random.Random) -> Round:
-        first, poisoned = place.published + 1, 0
+        first, poisoned, struck = place.published + 1, 0, []
         for _ in range(times):
             await place.until_few_are_left(BACKLOG_FAULTS * messages)
             others = {chance.randint(1, messages): POISON} if chance.random() < poison_share else {}
             poisoned += len(others)
             await place.publish(messages, others)
             fault = chance.choice(faults)
+            struck.append(f"{fault.name}, {fault.when}")
             worker = await _moment_of(fault, place, messages, chance)
             await fault.blow(place, worker)
             place.site.heal()
         await place.drained()
-        found = Round(name, "", await place.account(first), faults=times)
+        found = Round(name, "", await place.account(first), struck=tuple(struck))
         return found if found.account.dead == poisoned else found.failed(f"{poisoned} messages could not be processed")
 
     return play
