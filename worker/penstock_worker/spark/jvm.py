@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
@@ -137,7 +137,7 @@ class Jvm:
                 self._relay.join(END_SECONDS)
                 raise CannotStartError(
                     f"Spark's JVM ended while it started, with exit code {self.exit_code}: {_reason(self._said)}",
-                    is_permanent=not (_was_killed(self.exit_code) or LAUNCHER_KILLED in "".join(self._said)),
+                    is_permanent=not _was_killed(self.exit_code, self._said),
                 )
             if time.monotonic() > deadline:
                 self.kill()
@@ -204,9 +204,9 @@ def _read_address(file: Path) -> tuple[int, str]:
     return port, written[struct.calcsize("!ii") :][:length].decode()
 
 
-def _was_killed(code: int) -> bool:
+def _was_killed(code: int, said: Iterable[str]) -> bool:
     """Tell whether a process was ended from outside, as for want of memory; its launcher may be what tells."""
-    return code < 0 or code > SIGNALLED
+    return code < 0 or code > SIGNALLED or any(LAUNCHER_KILLED in line for line in said)
 
 
 def _reason(said: deque[str]) -> str:
