@@ -66,8 +66,8 @@ def _unfit(spec: ConsumerSpec) -> str | None:
         return f"has priorityPolicy: {spec.priority_policy}, which queue groups do not have: leave it out."
     if spec.max_deliver is not None:
         return (
-            f"has maxDeliver: {spec.max_deliver}. The server never delivers a message again that it has delivered so "
-            "often, and nobody would process it: leave it out. Messages that fail become dead letters without it."
+            f"has maxDeliver: {spec.max_deliver}. The server stops delivering a message after that many attempts, even "
+            "if it was never processed. Remove maxDeliver: messages that fail become dead letters."
         )
     return None
 

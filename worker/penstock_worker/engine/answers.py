@@ -18,7 +18,7 @@ from penstock_jetstream.errors import JetStreamError, LinkError
 
 CONFIRM_SECONDS = 10.0
 TERM = term_payload("dead letter")
-"""The server publishes this text to whoever may read advisories; why it is one is in the dead letter alone."""
+"""The server publishes this text in an advisory, so it does not give the reason. The dead letter does."""
 SLICE_MESSAGES = 10_000
 """Answers that are put together at once: a megabyte, in a few milliseconds."""
 MOST_WAITING_BYTES = 8 << 20

@@ -99,8 +99,8 @@ def consumer_fault(consumer: ConsumerInfo) -> str:
         return f"{name} has a priority policy, which queue groups do not have. Use a consumer without one."
     if (deliveries := config.get("max_deliver", -1)) > 0:
         return (
-            f"{name} has max_deliver {deliveries}: the server never delivers a message again that it has delivered so "
-            "often, and nobody would process it. Remove max_deliver: messages that fail become dead letters without it."
+            f"{name} has max_deliver {deliveries}. The server stops delivering a message after that many attempts, "
+            "even if it was never processed. Remove max_deliver: messages that fail become dead letters."
         )
     return ""
 
