@@ -28,7 +28,7 @@ from tests.testbed.by_hand import opened_run
 @click.option("--scene", "names", multiple=True, type=click.Choice([scene.name for scene in SCENES]))
 @click.option("--times", default=1, show_default=True, help="How often all of it is played.")
 @click.option("--seed", default=1, show_default=True, help="Which moments chance chooses.")
-@click.option("--minutes", default=60.0, show_default=True, help="No scene is begun after that.")
+@click.option("--minutes", default=180.0, show_default=True, help="No scene is begun after that.")
 @click.option("--into", type=click.Path(dir_okay=False, path_type=Path), help="Where rounds of all runs are kept.")
 def main(names: Sequence[str], times: int, seed: int, minutes: float, into: Path | None) -> None:
     """Strike workers, Spark and servers, and count."""

@@ -216,12 +216,13 @@ TELLING = tuple(
         ("kill -9 nats-server", "committed"),
     )
 )
+SERVER_FROZEN = Fault("nats-server frozen for 8 s", "run began", freeze_server(8))
 STILLS = (
     Fault("engine frozen for 2 s", "run began", freeze("engine", 2)),
     Fault("engine frozen for longer than the ack wait", "run began", freeze("engine", 8)),
     Fault("driver frozen for 8 s", "run began", freeze("driver", 8)),
     Fault("JVM frozen for 8 s", "run began", freeze_jvm(8)),
-    Fault("nats-server frozen for 8 s", "run began", freeze_server(8)),
+    SERVER_FROZEN,
 )
 LINKS = (
     Fault("link cut", "at random", cut),
@@ -253,9 +254,9 @@ CONSUMERS = tuple(
 LEDGERS = tuple(
     Fault("ledger deleted and created again", when, recreate_ledger) for when in ("batch opened", "committed")
 )
-SHARED = (*KILLS, *(each for each in STILLS if each.name.startswith("nats-server")), *LINKS)
+SHARED = (*KILLS, SERVER_FROZEN, *LINKS)
 """Those that strike all workers in the same way, or end one. With the ledger gone as well, batches lose their ids."""
-IN_CLUSTER = (*(each for each in KILLS if each.when != "half acked" and "nats-server" not in each.name), *LEADERS)
+IN_CLUSTER = (*(each for each in KILLS if each.when != "half acked" and each.blow is not kill_server), *LEADERS)
 CONNECTS = (
     Fault("kill -9 Connect server", "run began", kill_connect_server),
     Fault("kill -9 Connect server", "sink written", kill_connect_server),

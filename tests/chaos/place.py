@@ -99,8 +99,8 @@ class Place:
         for number, ack in zip(numbers, acks, strict=True):
             if not ack.exception() and ack.result().sequence != number:
                 raise RuntimeError(f"The message {number} was stored as {ack.result().sequence}.")
-        for failure in failures:
-            raise failure
+        if failures:
+            raise failures[0]
 
     async def create_consumer(self) -> None:
         consumer: dict[str, Any] = {
@@ -115,21 +115,14 @@ class Place:
         engine = settings(self.site.urls[0], STREAM, self.folder).engine
         await create_prerequisites(self.js, engine, replicas=len(self.site.nodes))
 
-    async def drained(self) -> None:
-        """Wait until the server has the final answer for every message."""
+    async def drained(self, most_left: int = 0) -> None:
+        """Wait until the server has the final answer for every message, or for all but a few."""
 
         async def is_drained() -> bool:
-            return not await self.left()
+            return await self.left() <= most_left
 
-        await eventually_async(is_drained, "the server has the final answer for every message", DRAIN_SECONDS)
-
-    async def until_few_are_left(self, most: int) -> None:
-        """Wait until workers have caught up."""
-
-        async def are_few() -> bool:
-            return await self.left() <= most
-
-        await eventually_async(are_few, f"at most {most} messages are left", DRAIN_SECONDS)
+        what = f"the server has the final answer for all messages but {most_left}"
+        await eventually_async(is_drained, what, DRAIN_SECONDS)
 
     async def left(self) -> int:
         """Return how many messages the server has yet to deliver, or waits for an answer of.

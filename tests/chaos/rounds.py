@@ -37,6 +37,11 @@ class Round:
     def held(self) -> bool:
         return not (self.account.lost or self.account.problems)
 
+    def with_dead(self, expected: int) -> "Round":
+        """Return it, failed if it has another number of dead letters."""
+        dead = self.account.dead
+        return self if dead == expected else self.failed(f"{dead} dead letters, not {expected}")
+
     def failed(self, problem: str) -> "Round":
         return replace(self, account=replace(self.account, problems=(*self.account.problems, problem)))
 
@@ -54,7 +59,7 @@ def struck(fault: Fault, messages: int) -> Play:
         await fault.blow(place, worker)
         place.site.heal()
         await place.drained()
-        return Round(fault.name, fault.when, await place.account(first))
+        return Round(fault.name, fault.when, await place.account(first)).with_dead(0)
 
     return play
 
@@ -68,7 +73,7 @@ def struck_often(name: str, faults: Sequence[Fault], times: int, messages: int, 
     async def play(place: Place, chance: random.Random) -> Round:
         first, poisoned, struck = place.published + 1, 0, []
         for _ in range(times):
-            await place.until_few_are_left(BACKLOG_FAULTS * messages)
+            await place.drained(BACKLOG_FAULTS * messages)
             others = {chance.randint(1, messages): POISON} if chance.random() < poison_share else {}
             poisoned += len(others)
             await place.publish(messages, others)
@@ -78,8 +83,7 @@ def struck_often(name: str, faults: Sequence[Fault], times: int, messages: int, 
             await fault.blow(place, worker)
             place.site.heal()
         await place.drained()
-        found = Round(name, "", await place.account(first), struck=tuple(struck))
-        return found if found.account.dead == poisoned else found.failed(f"{poisoned} messages could not be processed")
+        return Round(name, "", await place.account(first), struck=tuple(struck)).with_dead(poisoned)
 
     return play
 
@@ -105,9 +109,7 @@ def fed(
     expected = len(others) if is_dead else 0
 
     async def play(place: Place, _chance: random.Random) -> Round:
-        account = await _published_and_drained(place, messages, others)
-        found = Round(name, when, account)
-        return found if account.dead == expected else found.failed(f"{account.dead} dead letters, not {expected}")
+        return Round(name, when, await _published_and_drained(place, messages, others)).with_dead(expected)
 
     return play
 
