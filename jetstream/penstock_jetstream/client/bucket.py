@@ -186,7 +186,7 @@ class Bucket:
         except ApiError as refusal:
             if revision is None or refusal.err_code not in _WRONG_LAST_SEQUENCE:
                 raise
-            last = await self._entry(key, from_leader=True)
+            last = await self._entry(key, from_leader=False)  # as `get` may
             raise self._conflict(refusal, key, revision, last) from refusal
 
     async def _write(self, key: str, value: bytes, options: PublishOptions) -> int:

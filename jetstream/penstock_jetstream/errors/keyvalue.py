@@ -24,4 +24,4 @@ class RevisionConflictError(ConflictError):
         self.expected = expected
         """0: no value at all."""
         self.actual = actual
-        """As it was found when the write had been refused; 0 where nothing is left of the key."""
+        """As `get` found it when the write had been refused; 0 where nothing is left of the key."""

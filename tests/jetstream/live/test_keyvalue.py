@@ -200,9 +200,13 @@ async def test_conflict_names_the_revision_in_a_cluster_too(nats_cluster: NatsCl
     async with Connection(nats_cluster.urls) as connection:
         bucket = await JetStream(connection).key_value.create("b", replicas=3)
         revision = await bucket.put("a", b"1")
-        with pytest.raises(RevisionConflictError) as error:
-            await bucket.update("a", b"2", revision + 7)
-        assert error.value.actual == revision
+
+        async def is_named() -> bool:
+            with pytest.raises(RevisionConflictError) as error:
+                await bucket.update("a", b"2", revision + 7)
+            return error.value.actual == revision
+
+        await eventually(is_named, "each replica has the key")
 
 
 # The same buckets, seen by another client.
