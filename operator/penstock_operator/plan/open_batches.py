@@ -62,7 +62,8 @@ def open_batches(
     """Put together what the ledger has, by the ids of batches, and what workers run; those that run longest first.
 
     An entry with another life than that of stream and consumer is about others that had their names. A committed batch
-    behind the ack floor is settled: the ledger keeps it for a while, in case the server forgets acknowledgements.
+    behind the ack floor is settled: the ledger keeps it for a while, in case the server forgets acknowledgements. It
+    keeps a batch that was cut as well, whose parts are open instead.
     """
     found = {
         batch_id: batch
@@ -83,6 +84,8 @@ def _recorded(batch_id: str, value: bytes, written: datetime, consumed: Consumed
     try:
         fields = json.loads(value)
         if consumed is None or fields["incarnation"] != consumed.life:
+            return None
+        if fields.get("parts"):
             return None
         if fields["committed"] is True and _last(str(fields["ranges"])) <= consumed.ack_floor:
             return None
