@@ -75,11 +75,11 @@ class Sinks:
 
     def batches_twice(self) -> dict[str, list[int]]:
         """Return the batches whose messages another batch has as well, with those messages."""
-        found = {}
-        for folder in (self.folder / "staged").glob("batch=*"):
-            table = pq.read_table(folder, columns=["seq"], partitioning=None)
+        found: dict[str, list[int]] = {}
+        for file in (self.folder / "staged").glob("batch=*/*.parquet"):
+            table = pq.read_table(file, columns=["seq"], partitioning=None)
             if shared := [each for each in table["seq"].to_pylist() if self.staged[each] > 1]:
-                found[folder.name.removeprefix("batch=")] = sorted(shared)
+                found.setdefault(file.parent.name.removeprefix("batch="), []).extend(sorted(shared))
         return found
 
     def contents(self) -> dict[int, tuple[bytes, dict[str, list[str]]]]:

@@ -9,9 +9,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock_worker.api import Batch
+from penstock_worker.api.exceptions import BatchCutError
 from penstock_worker.api.staging import StagedFiles
 from penstock_worker.api.stores import HadoopFiles, LocalFiles, PublishError, Store, store_of
-from penstock_worker.testing import Process, run
+from penstock_worker.testing import Message, Process, run
 
 ORDERS = [{"id": number} for number in range(10)]
 OVERLAPS = 5
@@ -108,6 +109,31 @@ def test_parts_of_a_batch_that_was_published_add_nothing_and_reject_what_it_reje
     half = run(process, ORDERS[:5], spark=spark, ancestors=["S.etl.0-99.unknown", name])
     assert (list(done.values()), half.rejected) == ([False, True], {3: "no"})
     assert [found.name for found in tmp_path.glob("batch=*")] == [f"batch={name}"]
+
+
+@pytest.mark.parametrize("kind", ["local", "hadoop"])
+def test_a_batch_of_which_a_part_was_published_is_refused_and_its_other_parts_are_not(
+    kind: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two workers had it: one cut it, and the other still runs it."""
+    if kind == "hadoop":
+        monkeypatch.setattr("penstock_worker.api.staging.store_of", lambda base, spark: HadoopFiles(spark, base))
+    base = tmp_path / "orders"
+    whole = str(run(lambda _, batch: batch.id, ORDERS, spark=spark).returned)
+
+    def attempt(orders: list[dict[str, int]], *ancestors: str, first: int = 1) -> None:
+        messages = [Message(order, seq=number) for number, order in enumerate(orders, first)]
+        run(lambda df, batch: write(base, df, batch), messages, spark=spark, ancestors=ancestors)
+
+    attempt(ORDERS[:5], whole)
+    with pytest.raises(BatchCutError, match=r"Another worker has cut .* has written a part of it to .*orders"):
+        attempt(ORDERS)
+    attempt(ORDERS[5:], whole, first=6)
+    attempt(ORDERS[5:], whole, first=6)
+    rows = spark.read.parquet(str(base)).collect()
+    assert sorted(row["id"] for row in rows) == list(range(10))
+    assert whole not in {row["batch"] for row in rows}
+    assert not list((base / "_penstock").iterdir())
 
 
 def test_what_a_failing_function_wrote_is_removed(spark: SparkSession, tmp_path: Path) -> None:

@@ -122,3 +122,15 @@ def test_staged_files_are_published_before_the_outcome_and_dropped_after_a_failu
     batch = handed("publish_files")
     driver.run_batch(batch)
     assert pq.read_table(base / f"batch={batch.name.batch_id}").num_rows == 2
+
+
+def test_a_batch_that_another_worker_has_cut_and_written_a_part_of_has_a_verdict_of_its_own(
+    driver: RunningDriver,
+) -> None:
+    whole = handed("publish_files")
+    part = handed("publish_files", 1, ancestors=(whole.name.batch_id,))
+    assert driver.run_batch(part, ("a",)).verdict is Verdict.OK
+    outcome = driver.run_batch(whole)
+    assert outcome.verdict is Verdict.CUT
+    assert outcome.fault is not None
+    assert outcome.fault.told.startswith("BatchCutError: Another worker has cut this batch")

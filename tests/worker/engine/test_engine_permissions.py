@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from penstock_jetstream import Bucket
@@ -14,7 +15,8 @@ from penstock_jetstream.errors import JetStreamError
 from penstock_worker.engine.ledger_store import BUCKET
 from penstock_worker.engine.process import run
 from penstock_worker.engine.service import subject_of
-from penstock_worker.policy.outcome import Outcome, Rejection, Verdict
+from penstock_worker.exchange.records import Handed
+from penstock_worker.policy.outcome import Fault, Outcome, Rejection, Verdict
 from penstock_worker.policy.settings import ConnectionSettings
 from tests.testbed.nats.fixtures import StartNats
 from tests.testbed.nats.server import NatsServer
@@ -56,8 +58,15 @@ async def allowed(
             )
         )
         work.change(group=GROUP, worker=WORKER)
-        work.script.process = lambda *_: Outcome(Verdict.OK, 0.0, rejections=(Rejection(2, "Not today."),))
+        work.script.process = process
         yield work, server
+
+
+def process(handed: Handed, _: pa.Table) -> Outcome:
+    """Have each batch cut, which takes all that an engine may do with its ledger."""
+    if handed.count > 1:
+        return Outcome(Verdict.DATA, 0.0, fault=Fault("ValueError", "bad"))
+    return Outcome(Verdict.OK, 0.0, rejections=(Rejection(2, "Not today."),))
 
 
 def named(subject: str, stream: str = STREAM, group: str = GROUP) -> str:

@@ -22,6 +22,8 @@ SETTINGS = EngineSettings(
 )
 ACK_WAIT_SECONDS = 30.0
 TICK_SECONDS = 5.0
+READ_SECONDS = 15.0
+"""How often the consumer is read, while time passes: an engine that hears nothing from the server was cut off."""
 FAULT = Fault("ValueError", "it does not parse")
 
 Kind = TypeVar("Kind")
@@ -36,6 +38,8 @@ class Play:
         self.asked: list[object] = []
         self.ledger: tuple[Entry, ...] = ()
         """The entries that the machine reads."""
+        self._last_reading = events.Counted(pending=1, ack_pending=1, ack_floor=0, is_asked_for=True)
+        self._read_at = 0.0
         self._blocks = count(1)
 
     @classmethod
@@ -59,6 +63,8 @@ class Play:
 
     def handle(self, *happened: events.Event) -> None:
         for event in happened:
+            if isinstance(event, events.Counted):
+                self._last_reading, self._read_at = event, self.now
             self.asked += self.machine.handle(event, now=self.now, chance=0.0)
             assert not self.machine.books.imbalance()
 
@@ -73,11 +79,13 @@ class Play:
         return block
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, with ticks, and answer what the machine then reads in the ledger."""
+        """Let time pass, with ticks and readings of the consumer, and answer what is then read in the ledger."""
         until = self.now + seconds
         while self.now < until:
             self.now = min(self.now + TICK_SECONDS, until)
             self.handle(events.Tick())
+            if self.now >= self._read_at + READ_SECONDS:
+                self.handle(self._last_reading)
             if self.take(actions.ReadLedger):
                 self.handle(events.LedgerRead(self.ledger))
 
@@ -145,8 +153,9 @@ class Play:
         return run
 
     def write_ledger(self) -> None:
-        for action in self.take(actions.WriteLedger):
-            self.handle(events.LedgerWritten(action.entry.batch_id))
+        """Answer all that is to be written, and what is written then."""
+        while written := self.take(actions.WriteLedger):
+            self.handle(*(events.LedgerWritten(action.entry.batch_id) for action in written))
 
     def settle(self) -> list[actions.Settle]:
         """Answer all that is asked after a run, until every message is settled."""

@@ -8,6 +8,7 @@ slots       an engine runs no more batches at a time than its settings allow
 leases      no lease lapses of an engine that is awake and connected
 letters     exactly the messages that cannot be processed, crash Spark, are hostile or rejected become dead letters,
             besides some that failed as often as they are tried, while fewer batches failed than open the circuit
+parts       no two parts of a batch that the ledger names have a message in common (server.py)
 sink        it has each other message at least once; once with the ledger, but for what docs/reliability.md excuses
 rejections  a message that is rejected in some runs only is either in the sink or a dead letter; the ledger has what a
             run rejected before that is published, and a batch of which it has that is not run again
@@ -29,7 +30,7 @@ from penstock_worker.policy.machine.collecting import SHORT_SECONDS
 from tests.jetstream.simulation.violation import Violation
 from tests.worker.simulation.driver import Sink
 from tests.worker.simulation.engine import Engine
-from tests.worker.simulation.options import ACK_WAIT_SECONDS, Options
+from tests.worker.simulation.options import Options
 from tests.worker.simulation.server import Delivery, Server
 
 
@@ -102,13 +103,12 @@ class Checks:
     def _lapsed(self, sequence: int, held: Delivery) -> None:
         engine = held.holder
         assert isinstance(engine, Engine)
-        is_well = engine.is_alive and engine.link_is_up and engine.world.now >= engine.frozen_until
-        is_well = is_well and engine.world.now - max(engine.unwell_at, self.server.began_at) > ACK_WAIT_SECONDS
-        if not engine.is_alive:
-            return
-        if engine.world.now < engine.frozen_until or sequence in engine.sequences_of(
-            tuple(engine.machine.books.held_pieces())
-        ):
+        is_well = engine.is_alive and engine.link_is_up
+        is_well = is_well and engine.world.now >= max(engine.frozen_until, engine.stuck_until)
+        is_well = (
+            is_well and engine.world.now - max(engine.unwell_at, self.server.began_at) > self.options.ack_wait_seconds
+        )
+        if engine.is_alive:
             self.lost_leases.add(sequence)
         if is_well and sequence in engine.sequences_of(tuple(engine.machine.books.unsettled_pieces())):
             raise Violation(f"{engine.name} let the lease of message {sequence} lapse")
@@ -151,21 +151,18 @@ class Checks:
     def _is_excused(self, sequence: int) -> bool:
         """Tell whether a message may be in several batches, each of which has another id."""
         is_unaware = any(sequence in engine.unaware for engine in self.engines)
-        return is_unaware or sequence in self.lost_leases or self._is_cut(sequence)
+        return is_unaware or self._is_cut(sequence)
 
     def _is_cut(self, sequence: int) -> bool:
-        """Tell whether a message was in a batch that was cut, of which a sink without ancestors knows nothing.
-
-        Or in one that was cut while another worker held it, of which the server had forgotten that.
-        """
-        cut = set(self._waited_for())
-        if not self.options.tells:
-            notes = (report for engine in self.engines for report in engine.notes)
-            cut |= {report.batch_id for report in notes if report.note is Note.SPLIT}
-        elif self.server.life == 1:
+        """Tell whether a message was in a batch that was cut, of which a sink without ancestors knows nothing."""
+        if self.options.tells:
             return False
+        if sequence in self.lost_leases:
+            return True
+        notes = [report for engine in self.engines for report in engine.notes]
+        cut = {report.batch_id for report in notes if report.note is Note.SPLIT} | set(self._waited_for())
         return any(
-            batch_id in cut or (not self.options.tells and not all(map(self.server.has, members)))
+            batch_id in cut or not all(map(self.server.has, members))
             for batch_id, members in self.sink.members.items()
             if any(member == sequence for member, _ in members)
         )

@@ -33,14 +33,24 @@ class Sink:
     """By message: its runs that failed for what might be a passing reason while others did not."""
     rejected: dict[str, frozenset[int]] = field(default_factory=dict)
     """By the id of a committed batch: what the attempt rejected that committed it."""
+    cut: set[str] = field(default_factory=set)
+    """Ancestors of committed batches: they cannot be committed any more."""
     unrecorded: set[int] = field(default_factory=set)
     """Messages of batches that ran again before anybody but the sink knew what the committed attempt rejected."""
 
-    def commit(self, names: tuple[str, ...], sequences: frozenset[int], rejected: frozenset[int]) -> frozenset[int]:
-        """Take a batch, unless it or an ancestor is there; return what the attempt rejected that committed it."""
+    def commit(
+        self, names: tuple[str, ...], sequences: frozenset[int], rejected: frozenset[int]
+    ) -> frozenset[int] | None:
+        """Take a batch, unless it or an ancestor is there; return what the attempt rejected that committed it.
+
+        None if a batch that was cut from this one was committed before.
+        """
         for name in names:
             if name in self.rejected:
                 return self.rejected[name] & sequences
+        if names[0] in self.cut:
+            return None
+        self.cut.update(names[1:])
         self.rejected[names[0]] = rejected
         for sequence in sequences - rejected:
             self.batches_of[sequence].add(names[0])
@@ -154,6 +164,9 @@ class Driver:
             rejected = run.sequences & self._rejects()
             names = (run.name[0], *(run.ancestors if self.options.tells else ()))
             committed = self.sink.commit(names, self._there(run), rejected)
+            if committed is None:
+                self._end(run, Verdict.CUT)
+                return
             run.rejected = committed if self.options.tells else rejected
             self.world.after(rest_seconds, self._finish, run, spark)
         else:

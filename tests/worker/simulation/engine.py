@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from penstock_worker.policy.ledger import Entry
 from penstock_worker.policy.machine import actions as wants
 from penstock_worker.policy.machine import events as told
 from penstock_worker.policy.machine.actions import Action
@@ -19,7 +20,7 @@ from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
 from tests.worker.machine.playing import SETTINGS
 from tests.worker.simulation.driver import LOOK_SECONDS, Driver, Run
-from tests.worker.simulation.options import ACK_WAIT_SECONDS, DEADLINE_SECONDS, GRACE_SECONDS, Options
+from tests.worker.simulation.options import DEADLINE_SECONDS, GRACE_SECONDS, Options
 from tests.worker.simulation.server import MESSAGE_BYTES, Message, Server
 
 COUNT_SECONDS = 3.0
@@ -55,7 +56,9 @@ class Engine:
         self.world, self.options, self.server, self.driver, self.name = world, options, server, driver, name
         self.incarnation = server.incarnation
         """That of the consumer that it knows of."""
-        self.machine = Machine(settings_of(options, name), ack_wait_seconds=ACK_WAIT_SECONDS, life=self.incarnation)
+        self.machine = Machine(
+            settings_of(options, name), ack_wait_seconds=options.ack_wait_seconds, life=self.incarnation
+        )
         self.server_life = server.life
         """The life of the server that it knows of."""
         self.unaware: set[int] = set()
@@ -64,6 +67,8 @@ class Engine:
         self.ended: wants.Stop | None = None
         self.frozen_until = 0.0
         self.link_is_up = True
+        self.stuck_until = 0.0
+        """Until then nothing gets through the link, though it seems to be up: it is half-open."""
         self.unwell_at = 0.0
         """When it last could not renew leases: it was frozen, or disconnected."""
         self.pulls = False
@@ -102,7 +107,7 @@ class Engine:
 
     def notice(self) -> None:
         """Find out whether the server or the consumer is another one, or the server has forgotten what it knew."""
-        may_notice = self.is_alive and self.link_is_up and self.world.now >= self.frozen_until
+        may_notice = self.is_alive and self._gets_through and self.world.now >= self.frozen_until
         if may_notice and self.incarnation != self.server.incarnation:
             self.tell(told.Reborn("The consumer was created again."))
         elif may_notice and self.server_life != self.server.life:
@@ -143,6 +148,9 @@ class Engine:
     def _later(self, event: Event, seconds: float | None = None) -> None:
         self.world.after(self._delay() if seconds is None else seconds, self.tell, event)
 
+    def _link_delay(self) -> float:
+        return self._delay() + max(0.0, self.stuck_until - self.world.now)
+
     def _delay(self) -> float:
         return self.options.delay_seconds * (1 + self.world.random.random())
 
@@ -165,6 +173,13 @@ class Engine:
         if self.link_is_up:
             self.link_is_up = False
             self.tell(told.LinkLost())
+
+    def stick(self, seconds: float) -> None:
+        self.stuck_until = max(self.stuck_until, self.world.now + seconds)
+        self.world.at(self.stuck_until, self._unstick)
+
+    def _unstick(self) -> None:
+        self.unwell_at = self.world.now
 
     def mend(self) -> None:
         if not self.link_is_up:
@@ -219,7 +234,7 @@ class Engine:
     def _send(self, call: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401 - they are the call's
         """Send a message without a reply. It arrives even if its sender dies, unless the server changes meanwhile."""
         if self.link_is_up:
-            self._after_a_delay(self._arrive_at, self.server.life, call, *arguments)
+            self.world.after(self._link_delay(), self._arrive_at, self.server.life, call, *arguments)
 
     def _arrive_at(self, life: int, call: Callable[..., Any], *arguments: Any) -> None:  # noqa: ANN401
         if life == self.server.life or self.world.random.random() < 0.5:
@@ -233,16 +248,24 @@ class Engine:
         for message in messages:
             self._send(self._answer_to, call, message, *arguments)
 
-    def _ask(self, call: Callable[[], bool], good: Event, bad: Event) -> None:
-        """Send a request; without a confirmation, or if the link breaks, the bad event follows late."""
-        if self.link_is_up:
-            self._after_a_delay(self._answer, call, good, bad)
-        else:
-            self._later(bad)
+    def _ask(self, call: Callable[[], Event | None], bad: Event) -> None:
+        """Send a request; without a confirmation, or if the link breaks, the bad event follows late.
 
-    def _answer(self, call: Callable[[], bool], good: Event, bad: Event) -> None:
-        if call() and self.link_is_up:
-            self._later(good)
+        What is not answered in time because the link is stuck arrives all the same.
+        """
+        delay_seconds = self._link_delay()
+        if not self.link_is_up:
+            self._later(bad)
+        elif delay_seconds > TIMEOUT_SECONDS:
+            self._later(bad, TIMEOUT_SECONDS)
+            self.world.after(delay_seconds, call)
+        else:
+            self.world.after(delay_seconds, self._answer, call, bad)
+
+    def _answer(self, call: Callable[[], Event | None], bad: Event) -> None:
+        good = call()
+        if good is not None and self.link_is_up:
+            self._later(good, self._link_delay())
         else:
             self._later(bad, TIMEOUT_SECONDS)
 
@@ -294,7 +317,7 @@ class Engine:
     # The ledger, what is published, and the final answers
 
     def _read_ledger(self) -> None:
-        if self.link_is_up and self.world.now >= self.server.refuses_ledger_until:
+        if self._gets_through and self.world.now >= self.server.refuses_ledger_until:
             entries = self.server.read(self.incarnation)
             recorded = {entry.batch_id for entry in entries if entry.rejected}
             self.knows_rejections_of |= recorded - self.machine.books.batches.keys()
@@ -306,14 +329,18 @@ class Engine:
         batch_id = action.entry.batch_id
         if self.server_life != self.server.life:
             self.unaware.update(*(range(first, last + 1) for first, last in action.entry.ranges))
-        good, bad = told.LedgerWritten(batch_id), told.LedgerFailed(batch_id, "no answer")
-        self._ask(lambda: self.server.write(action.entry, self.incarnation), good, bad)
+        self._ask(lambda: self._write(action.entry), told.LedgerFailed(batch_id, "no answer"))
+
+    def _write(self, entry: Entry) -> Event | None:
+        if self.server.has_cut(entry, self.incarnation):
+            return told.LedgerCut(entry.batch_id)
+        return told.LedgerWritten(entry.batch_id) if self.server.write(entry, self.incarnation) else None
 
     def _publish_outgoing(self, action: wants.PublishOutgoing) -> None:
         name = action.batch_id, action.run
         if name in self.driver.runs:
             good, bad = told.OutgoingPublished(*name), told.OutgoingFailed(*name, "no answer", gone=False)
-            self._ask(lambda: True, good, bad)
+            self._ask(lambda: good, bad)
         else:
             self._later(told.OutgoingFailed(*name, "the driver does not know it", gone=True))
 
@@ -326,14 +353,14 @@ class Engine:
         if self.options.ledger and not rejected <= self.server.rejected:
             raise Violation(f"letters of batch {action.batch_id} are published before the ledger has its rejections")
         good, bad = told.LettersPublished(action.batch_id), told.LettersFailed(action.batch_id, "no answer", sequences)
-        self._ask(lambda: self.server.publish_letters(messages), good, bad)
+        self._ask(lambda: good if self.server.publish_letters(messages) else None, bad)
 
     def _settle(self, action: wants.Settle) -> None:
         dead = self._final(action.terminated, "settle")
         acked = self._final(action.acknowledged, "settle")
         good, bad = told.Settled(action.batch_id), told.NotSettled(action.batch_id, "no answer")
         life = self.server.life
-        self._ask(lambda: self._answer_all(acked, dead, life), good, bad)
+        self._ask(lambda: good if self._answer_all(acked, dead, life) else None, bad)
 
     def _answer_all(self, acked: list[Message], dead: list[Message], life: int) -> bool:
         """Take answers. If their sender died while it wrote them, only the first may arrive.
@@ -365,8 +392,12 @@ class Engine:
         self.has_lost_pull = False
         self._pull()
 
+    @property
+    def _gets_through(self) -> bool:
+        return self.link_is_up and self.world.now >= self.stuck_until
+
     def _count(self) -> None:
-        if not self.link_is_up:
+        if not self._gets_through:
             self.world.after(TIMEOUT_SECONDS, self._count)
             return
         server = self.server
@@ -406,7 +437,7 @@ class Engine:
                 self.on_the_way += len(some)
                 self.server.hold(self, some)
                 self.messages[self._blocks] = [(sequence, self.server.stored_at[sequence]) for sequence in some]
-                self._after_a_delay(self._arrive, self._blocks, redelivered)
+                self.world.after(self._link_delay(), self._arrive, self._blocks, redelivered)
 
     def _arrive(self, block: int, redelivered: bool) -> None:  # noqa: FBT001 - an argument of a call to come
         messages = self.messages[block]

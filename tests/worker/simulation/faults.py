@@ -127,6 +127,9 @@ class Faults:
         engine.cut()
         self.world.after(self._duration(), engine.mend)
 
+    def _half_open(self) -> None:
+        self._worker().engine.stick(self._duration())
+
     def _step_down(self) -> None:
         """Have another leader elected; links stay, and each engine notices when it next asks about its consumer."""
         self.server.step_down()

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields, replace
 FAULT_SECONDS = 30.0
 """How long messages are published and faults happen."""
 ACK_WAIT_SECONDS = 9.0
+SHORT_ACK_WAIT_SECONDS, LONG_RUN_SECONDS = 2.5, 7.0
+"""Patience with former batches ends while their runs go on."""
 DEADLINE_SECONDS = 15.0
 GRACE_SECONDS = 8.0
 
@@ -30,9 +32,9 @@ FAULTS = (
     "cancel",
     "terminate",
 )
-LEAVINGS = ("retire", "end_driver", "step_down", "lose_pull", "reset")
+LEAVINGS = ("retire", "end_driver", "step_down", "lose_pull", "reset", "half_open", "half_open")
 """Chosen last, as is what is hostile or fickle, so that seeds without them are the same runs as before."""
-HOSTILE_SHARE, FICKLE_SHARE, TELLING_SHARE, RECREATING_SHARE, LATE_SHARE = 0.3, 0.2, 0.5, 0.05, 0.3
+HOSTILE_SHARE, FICKLE_SHARE, TELLING_SHARE, RECREATING_SHARE, LATE_SHARE, LONG_SHARE = 0.3, 0.2, 0.5, 0.05, 0.3, 0.15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +68,7 @@ class Options:
     """Those that the code rejects in some runs."""
     late: frozenset[int]
     """Those with which a run fails once the sink has its messages."""
+    ack_wait_seconds: float
     tells: bool
     """Whether the sink looks for a batch's ancestors, and tells what the attempt rejected whose writing it kept.
 
@@ -83,7 +86,7 @@ def choose(seed: int) -> Options:
     options = Options(
         messages=messages,
         burst=chance.choice([1, 3, 10, 40]),
-        workers=chance.choice([1, 1, 1, 2]),
+        workers=chance.choice([1, 1, 2, 3]),
         ledger=chance.random() < 0.7,
         max_messages=chance.choice([3, 10, 100]),
         in_flight=chance.choice([1, 2, 2, 3]),
@@ -99,6 +102,7 @@ def choose(seed: int) -> Options:
         faults=tuple(chance.choices(kinds, k=chance.randint(1, 5)) if kinds else ()),
         fickle=frozenset(),
         late=frozenset(),
+        ack_wait_seconds=ACK_WAIT_SECONDS,
         tells=True,
     )
     leavings = chance.choices(LEAVINGS, k=chance.choice([0, 0, 0, 1, 3]))
@@ -108,6 +112,8 @@ def choose(seed: int) -> Options:
     recreated = ("recreate",) if chance.random() < RECREATING_SHARE else ()
     late = _some(chance, messages) if not options.poison and chance.random() < LATE_SHARE else frozenset()
     faults = (*options.faults, *leavings, *recreated)
+    if chance.random() < LONG_SHARE:
+        options = replace(options, ack_wait_seconds=SHORT_ACK_WAIT_SECONDS, run_seconds=LONG_RUN_SECONDS)
     return replace(options, faults=faults, hostile=hostile, fickle=fickle, tells=tells, late=late)
 
 

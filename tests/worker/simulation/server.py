@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from penstock_worker.policy.ledger import Entry, decode, encode
+from tests.jetstream.simulation.violation import Violation
 from tests.jetstream.simulation.world import World
-from tests.worker.simulation.options import ACK_WAIT_SECONDS, Options
+from tests.worker.simulation.options import Options
 
 MESSAGE_BYTES = 10
 FORGETTING_SECONDS = 2.0
@@ -127,7 +128,7 @@ class Server:
     def hold(self, holder: object, sequences: Iterable[int]) -> None:
         now = self.world.now
         for sequence in sequences:
-            self.pending[sequence] = Delivery(holder, now + ACK_WAIT_SECONDS, now)
+            self.pending[sequence] = Delivery(holder, now + self.options.ack_wait_seconds, now)
 
     # Answers
 
@@ -162,7 +163,7 @@ class Server:
     def renew(self, message: Message) -> None:
         held = self.pending.get(message[0])
         if held is not None and self.has(message):
-            held.lapses_at = self.world.now + ACK_WAIT_SECONDS
+            held.lapses_at = self.world.now + self.options.ack_wait_seconds
 
     def forget(self) -> None:
         """Restart after a crash: some of the newest deliveries and answers are lost."""
@@ -226,10 +227,21 @@ class Server:
         self.letters.update(sequence for sequence, stored_at in messages if self.has((sequence, stored_at)))
         return True
 
+    def has_cut(self, entry: Entry, incarnation: str) -> bool:
+        """Tell whether an entry is not written, as another worker has cut its batch."""
+        value = self.ledger.get(entry.batch_id)
+        held = None if value is None else decode(entry.batch_id, value, incarnation=incarnation)
+        return held is not None and not entry.may_replace(held)
+
     def write(self, entry: Entry, incarnation: str) -> bool:
         if self.world.now < self.refuses_ledger_until:
             return False
         self.rejected.update(*(range(first, last + 1) for first, last in entry.rejected))
+        in_parts = Counter(
+            each for part in entry.parts for first, last in part.ranges for each in range(first, last + 1)
+        )
+        if twice := sorted(each for each, parts in in_parts.items() if parts > 1):
+            raise Violation(f"messages {twice} are in several parts of batch {entry.batch_id}")
         self.ledger[entry.batch_id] = encode(entry, incarnation=incarnation)
         return True
 

@@ -64,26 +64,34 @@ def without(stage: Stage) -> Spoil:
 
 
 MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
-    "forgets_to_commit": (613, without(Stage.COMMITTING)),
+    "forgets_to_commit": (4444, without(Stage.COMMITTING)),
     "records_no_rejections": (1, without(Stage.RECORDING)),
     "never_renews": (1, set_to(Leases, "renew", nothing)),
-    "renews_too_late": (3, set_to(leases, "RENEWALS_PER_ACK_WAIT", 1)),
-    "runs_a_message_twice_that_is_redelivered_while_held": (33, set_to(Blocks, "held", lambda *_: {})),
+    "renews_too_late": (1, set_to(leases, "RENEWALS_PER_ACK_WAIT", 1)),
+    "runs_a_message_twice_that_is_redelivered_while_held": (7, set_to(Blocks, "held", lambda *_: {})),
     "forgets_settled_batches_at_once": (
-        351,
+        35,
         set_to(recall.Recall, "settled_among", lambda *_: []),
         set_to(recall, "KEPT_ACK_WAITS", 0),
     ),
     "deletes_the_ledger_entry_of_a_settled_batch_at_once": (
-        351,
+        33,
         set_to(recall.Recall, "settle", lambda _recall, entry: entry.batch_id),
     ),
-    "does_not_look_up_messages_after_the_server_changed": (3958, set_to(arriving, "look_up_everything", nothing)),
-    "never_restarts_a_pull_that_was_lost": (3, set_to(Watchdog, "look", lambda *_, **__: False)),
+    "does_not_look_up_messages_after_the_server_changed": (1021, set_to(arriving, "look_up_everything", nothing)),
+    "never_restarts_a_pull_that_was_lost": (77, set_to(Watchdog, "look", lambda *_, **__: False)),
     "does_not_recall_batches": (157, set_to(recall.Recall, "find", lambda *_: [])),
     "recalls_batches_without_all_their_messages": (437, set_to(recall, "PATIENCE_ACK_WAITS", 0)),
-    "waits_forever_for_messages_that_are_not_redelivered": (85, set_to(recall, "PATIENCE_ACK_WAITS", 1000)),
-    "takes_a_lost_spark_for_bad_data": (7, set_to(running, "lost", lambda *_, **__: True)),
+    "waits_forever_for_messages_that_are_not_redelivered": (33, set_to(recall, "PATIENCE_ACK_WAITS", 1000)),
+    "makes_parts_that_the_ledger_does_not_name": (942, set_to(Entry, "with_parts", lambda entry, *_, **__: entry)),
+    "writes_over_the_parts_of_another_worker": (942, set_to(Entry, "may_replace", lambda *_: True)),
+    "does_not_look_for_parts_that_nobody_has_written": (33, set_to(Entry, "of_parts", lambda _: ())),
+    "keeps_what_another_worker_has_settled": (955, set_to(recall.Recall, "take_settled", lambda *_: ())),
+    "runs_a_batch_again_that_its_sink_refuses": (
+        13435,
+        set_to(running, "was_cut_elsewhere", lambda books, batch: _rest(books, batch, 0)),
+    ),
+    "takes_a_lost_spark_for_bad_data": (12, set_to(running, "lost", lambda *_, **__: True)),
     "never_suspects_a_batch": (7, set_to(losing, "SUSPECTED_FROM", 10_000)),
     "never_splits_a_failed_batch": (1, set_to(splitting, "decide", nothing)),
     "requires_a_confirmation_forever": (9, set_to(settling, "SETTLE_TRIES", 10_000)),
@@ -93,16 +101,16 @@ MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
     ),
     "never_probes": (274, set_to(collecting, "_wants_probe", lambda *_: False)),
     "acknowledges_what_it_gives_back": (
-        3,
+        4,
         set_to(Books, "give_back", lambda books, pieces, _delay_seconds=0: books.acknowledge(pieces)),
     ),
     "acknowledges_messages_stored_under_reused_sequences": (
-        35,
+        146,
         set_to(arriving, "_others_in_their_place", lambda *_: False),
     ),
     "names_batches_by_their_sequences_only": (133, set_to(Blocks, "newest", lambda *_: 0)),
-    "keeps_messages_of_a_batch_of_another_worker": (494, set_to(recall.Recall, "_is_for_others", lambda *_: False)),
-    "keeps_collected_messages_when_leaving": (37, set_to(leaving, "give_back_collected", nothing)),
+    "keeps_messages_of_a_batch_of_another_worker": (844, set_to(recall.Recall, "_is_for_others", lambda *_: False)),
+    "keeps_collected_messages_when_leaving": (77, set_to(leaving, "give_back_collected", nothing)),
     "collects_ahead_during_long_runs": (1, set_to(collecting, "_collects_ahead", lambda *_: True)),
     "never_unretires": (0, set_to(Books, "is_leaving", property(lambda _: True))),
     "dead_letters_a_batch_with_a_transient_error": (
@@ -117,14 +125,14 @@ MUTANTS: dict[str, tuple[int, *tuple[Spoil, ...]]] = {
         1,
         set_to(Books, "remove", lambda books, batch: books.batches.pop(batch.id)),
     ),
-    "runs_a_batch_again_whose_rejections_are_recorded": (690, set_to(arriving, "go_on_with_rejected", nothing)),
+    "runs_a_batch_again_whose_rejections_are_recorded": (41, set_to(arriving, "go_on_with_rejected", nothing)),
     "never_asks_again": (
         9,
         set_to(settling, "before_asking_again", lambda *_: 1e9),
         set_to(whole.Machine, "_ask_all", nothing),
     ),
     "identifies_messages_by_their_sequences_only": (
-        35,
+        85,
         set_to(Entry, "holds", lambda entry, sequence, _: contains(entry.ranges, sequence)),
     ),
 }
@@ -159,7 +167,7 @@ def commits_before_the_dead_letters(patch: Patch) -> None:
     patch.setattr(running, "went_well", went_well)
 
 
-@mutant(71)
+@mutant(33)
 def runs_before_the_ledger_is_written(patch: Patch) -> None:
     def opened(books: Books, pieces: Pieces, now: float, **more: bool) -> Batch:
         batch = _open(books, pieces, now, **more)  # type: ignore[arg-type]
@@ -217,7 +225,7 @@ def pulls_when_leaving(patch: Patch) -> None:
     patch.setattr(collecting, "hold_reasons", hold_reasons)
 
 
-@mutant(384)
+@mutant(152)
 def states_its_room_only_when_that_changes(patch: Patch) -> None:
     def hold_or_pull(machine: whole.Machine, now: float) -> None:
         _hold_or_pull(machine, now)

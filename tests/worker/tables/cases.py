@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock_worker.api import Batch
+from penstock_worker.api.exceptions import BatchCutError
 from penstock_worker.testing import Message, run
 
 ORDERS = [{"id": number} for number in range(10)]
@@ -231,6 +232,35 @@ def test_parts_of_a_batch_that_is_in_a_table_are_taken_for_written(spark: SparkS
     run(process, ORDERS[:5], spark=spark, ancestors=["S.etl.0-99.unknown", *added])
     assert list(added.values()) == [(True, True), (False, False)]
     assert count(spark, url, name) == spark.table("ice.db.halved").count() == 10
+
+
+def test_a_batch_of_which_a_part_is_in_the_database_is_refused_and_its_other_parts_are_not(
+    spark: SparkSession, url: str
+) -> None:
+    """Two workers had it: one cut it, and the other still runs it. The parts come at the same time."""
+    name = create_table(spark, url, "cut")
+    whole = str(run(lambda _, batch: batch.id, ORDERS, spark=spark).returned)
+    begin = Barrier(2)
+
+    def process(df: DataFrame, batch: Batch) -> bool:
+        is_new = batch.jdbc(parsed(df, batch), url, name)
+        if batch.ancestors and not is_retried:
+            begin.wait(60)
+        return is_new
+
+    def attempt(first: int, last: int, *ancestors: str) -> bool:
+        messages = [Message({"id": number}, seq=number) for number in range(first, last + 1)]
+        return bool(run(process, messages, spark=spark, ancestors=ancestors).returned)
+
+    is_retried = False
+    with ThreadPoolExecutor(2) as pool:
+        halves = [pool.submit(attempt, first, first + 4, whole) for first in (1, 6)]
+        assert [half.result() for half in halves] == [True, True]
+    is_retried = True
+    with pytest.raises(BatchCutError, match=f"has written a part of it to {name}"):
+        attempt(1, 10)
+    assert not attempt(6, 10, whole)
+    assert count(spark, url, name) == 10
 
 
 def test_rejections_of_the_attempt_whose_rows_are_in_the_database_are_those_that_count(

@@ -1,6 +1,7 @@
-"""What a user's function may raise to say how its run ends. Any other exception is judged by what it is.
+"""What a user's function may raise to say how its run ends, and what the sinks of `Batch` may. Any other exception is
+judged by what it is.
 
-Knows the two words. Does not know what follows them: that is the engine's business.
+Knows the words. Does not know what follows them: that is the engine's business.
 """
 
 
@@ -25,3 +26,10 @@ class Retry(Exception):  # noqa: N818 - it is a decision, not an error
         super().__init__(reason)
         self.reason = reason
         self.after_seconds = after_seconds
+
+
+class BatchCutError(RuntimeError):
+    """A sink has a part of this batch, or is about to: another worker has cut it meanwhile."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(f"Another worker has cut this batch, and has written a part of it to {target}.")

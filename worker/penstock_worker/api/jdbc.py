@@ -3,8 +3,9 @@
 Spark's own JDBC writer commits each partition by itself. Here it fills a table beside the target. Once the function has
 returned, one transaction writes the batch's line into a ledger table, and what the attempt rejected into another, and
 copies the rows: all of it is there, or nothing. The ledger's primary key refuses a second attempt, also one that
-overlaps. Knows SQL that all databases have, and how to reach a connection
-through the JVM. Does not know what the rows are; called once the target exists.
+overlaps. A batch that was cut from others writes lines in their names, too, so that they are refused from then on.
+Knows SQL that all databases have, and how to reach a connection through the JVM. Does not know what the rows are;
+called once the target exists.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock_worker.api.exceptions import BatchCutError
 from penstock_worker.api.session import is_connect
 from penstock_worker.policy.rejected import as_text, from_text
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LEDGER = "penstock_batches"
+CUT = "(cut)"
+"""The target in the line of a batch of which a part was written, and that is not written as a whole any more."""
 REJECTED = "penstock_rejected"
 """Made for the first batch of which a message is rejected."""
 PART_LETTERS = 4000
@@ -94,9 +98,7 @@ class JdbcTable:
     def publish(self, rejected: Mapping[int, str]) -> dict[int, str] | None:
         """Append the rows, and return None; or what the attempt rejected whose rows are there."""
         with self._connected() as connection:
-            is_old = len(self._keys) > 1 and self._taken(connection) is not None
-            is_ours = self._is_staged and not is_old and self._commit(connection, rejected)
-            connection.setAutoCommit(True)
+            is_ours = self._is_staged and self._commit(connection, rejected)
             self._remove_staged(connection)
             return None if is_ours else self._earlier(connection)
 
@@ -129,12 +131,20 @@ class JdbcTable:
 
     def _taken(self, connection: Any) -> str | None:  # noqa: ANN401 - the JVM's
         """Return under which key the target has these messages, if it has."""
-        statement = connection.prepareStatement(f"SELECT 1 FROM {LEDGER} WHERE batch_key = ?")  # noqa: S608 - our own name
+        targets = self._targets(connection)
+        return next((key for key in self._keys if targets.get(key, CUT) != CUT), None)
+
+    def _targets(self, connection: Any) -> dict[str, str]:  # noqa: ANN401 - the JVM's
+        """Return what stands in the lines of the batch and of those that it was cut from."""
+        statement = connection.prepareStatement(f"SELECT target FROM {LEDGER} WHERE batch_key = ?")  # noqa: S608 - ours
+        targets = {}
         for key in self._keys:
             statement.setString(1, key)
-            if statement.executeQuery().next():
-                return key
-        return None
+            found = statement.executeQuery()
+            if found.next():
+                targets[key] = found.getString(1)
+        statement.close()
+        return targets
 
     def _earlier(self, connection: Any) -> dict[int, str]:  # noqa: ANN401 - the JVM's
         """Return what the attempt rejected that has published."""
@@ -161,29 +171,46 @@ class JdbcTable:
         writer.options(**{**self._options, "dbtable": self._staging}).save()
 
     def _commit(self, connection: Any, rejected: Mapping[int, str]) -> bool:  # noqa: ANN401 - the JVM's
-        from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - a Connect client has none
-
         if rejected:
             _ensure(connection, REJECTED, REJECTED_COLUMNS)
         connection.setAutoCommit(False)
         try:
-            _insert(connection, LEDGER, self._keys[0], self._batch_id[:COLUMN_LETTERS], self._table[:COLUMN_LETTERS])
-        except Py4JJavaError as problem:
-            connection.rollback()
-            if (_sqlstate(problem) or "").startswith(CONSTRAINT_VIOLATED):
+            return self._claim(connection) and self._copy(connection, rejected)
+        finally:
+            connection.rollback()  # of what was not committed
+            connection.setAutoCommit(True)
+
+    def _claim(self, connection: Any) -> bool:  # noqa: ANN401 - the JVM's
+        """Write the lines of the batch and of those that it was cut from; False if one of them was written before."""
+        from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - a Connect client has none
+
+        own, batch_id = self._keys[0], self._batch_id[:COLUMN_LETTERS]
+        while True:
+            targets = self._targets(connection)
+            if targets.get(own) == CUT:
+                raise BatchCutError(self._table)
+            if any(target != CUT for target in targets.values()):
                 return False
-            raise
+            try:
+                for key in self._keys[1:]:
+                    if key not in targets:
+                        _insert(connection, LEDGER, key, batch_id, CUT)
+                _insert(connection, LEDGER, own, batch_id, self._table[:COLUMN_LETTERS])
+            except Py4JJavaError as problem:  # another attempt has written one of the lines since they were read
+                connection.rollback()
+                if not (_sqlstate(problem) or "").startswith(CONSTRAINT_VIOLATED):
+                    raise
+            else:
+                return True
+
+    def _copy(self, connection: Any, rejected: Mapping[int, str]) -> bool:  # noqa: ANN401 - the JVM's
         rows = f"SELECT {self._columns} FROM {self._staging}"  # noqa: S608 - the user's own words
         conflict = f" ON CONFLICT {self._how.on_conflict}" if self._how.on_conflict else ""
         text = as_text(rejected) if rejected else ""
-        try:
-            for part, start in enumerate(range(0, len(text), PART_LETTERS)):
-                _insert(connection, REJECTED, self._keys[0], part, text[start : start + PART_LETTERS])
-            _execute(connection, f"INSERT INTO {self._table} ({self._columns}) {rows}{conflict}")
-            connection.commit()
-        except Py4JJavaError:
-            connection.rollback()
-            raise
+        for part, start in enumerate(range(0, len(text), PART_LETTERS)):
+            _insert(connection, REJECTED, self._keys[0], part, text[start : start + PART_LETTERS])
+        _execute(connection, f"INSERT INTO {self._table} ({self._columns}) {rows}{conflict}")
+        connection.commit()
         return True
 
 

@@ -1,9 +1,10 @@
 """Files of a batch: written beside their place, and put there in one step once the function has returned.
 
 Knows where files are staged, and that a place that is taken is taken by an earlier attempt at this very batch: then its
-files stay, and ours are dropped. So two attempts that overlap leave one result. What an attempt rejected is in a file
-beside what it wrote, as the messages that are not in its files are those. Which store can do the step, and how,
-is the business of stores.py. Does not know what the files hold.
+files stay, and ours are dropped. So two attempts that overlap leave one result. A batch that was cut from others takes
+their places, too, with a mark: who still runs one of them cannot publish it any more. What an attempt rejected is in a
+file beside what it wrote, as the messages that are not in its files are those. Which store can do the step, and how, is
+the business of stores.py. Does not know what the files hold.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock_worker.api.exceptions import BatchCutError
 from penstock_worker.api.stores import address_of, store_of
 from penstock_worker.policy.rejected import as_text, from_text
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from penstock_worker.api.stores import Store
 
-STAGING, REJECTED = "_penstock", "_penstock_rejected"
+STAGING, REJECTED, CUT = "_penstock", "_penstock_rejected", "_penstock_cut"
 """Spark, Hive and others read neither folders nor files whose names begin so."""
 
 
@@ -100,20 +102,36 @@ class StagedFiles:
 
 
 def _publish(staged: Staged, rejected: Mapping[int, str]) -> dict[int, str] | None:
-    store, is_ours = staged.store, False
-    is_old = any(map(store.exists, staged.places[1:]))
-    if not is_old and store.exists(staged.sign):
+    store, ancestors, is_ours = staged.store, staged.places[1:], False
+    is_old = any(_is_published(store, place) for place in ancestors)
+    if not is_old and store.exists(staged.sign) and all(_is_refused(staged, place) for place in ancestors):
         if rejected:
             store.write(posixpath.join(staged.folder, REJECTED), as_text(rejected).encode())
         is_ours = store.move(staged.folder, staged.place)
     earlier = None if is_ours else _rejected_in(store, staged.places)
     store.remove(posixpath.dirname(staged.folder))
+    if not is_ours and earlier is None and store.exists(staged.place):
+        raise BatchCutError(posixpath.dirname(staged.place))
     return earlier
+
+
+def _is_refused(staged: Staged, place: str) -> bool:
+    """Have the place of an ancestor taken by a mark; False if its files have come to be there."""
+    mark = f"{staged.folder}.cut"
+    staged.store.make(mark)
+    staged.store.write(posixpath.join(mark, CUT), staged.place.encode())
+    is_marked = staged.store.move(mark, place)
+    staged.store.remove(mark)
+    return is_marked or not _is_published(staged.store, place)
+
+
+def _is_published(store: Store, place: str) -> bool:
+    return store.exists(place) and not store.exists(posixpath.join(place, CUT))
 
 
 def _rejected_in(store: Store, places: Sequence[str]) -> dict[int, str] | None:
     """Return what the attempt rejected that published, or None if its files are in none of these places."""
-    place = next(filter(store.exists, places), None)
+    place = next((each for each in places if _is_published(store, each)), None)
     if place is None:
         return None
     text = store.read(posixpath.join(place, REJECTED))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock_worker.api import Reject, Retry
+from penstock_worker.api.exceptions import BatchCutError
 from penstock_worker.policy.classification import classify
 from penstock_worker.policy.outcome import Fault, Outcome, Verdict
 from penstock_worker.spark.facts import ErrorFacts, facts_of
@@ -33,6 +34,8 @@ def failed(error: BaseException, code: Sequence[Path], seconds: float) -> Outcom
             verdict = Verdict.TRANSIENT
         case Reject():
             verdict = Verdict.DATA
+        case BatchCutError():
+            verdict = Verdict.CUT
         case _:
             verdict = classify(facts.classes, facts.condition, facts.sqlstate, status=facts.status, raised=facts.raised)
     fault = Fault(

@@ -59,13 +59,12 @@ class Errands:
     async def write_ledger(self, asked: actions.WriteLedger) -> None:
         batch_id = asked.entry.batch_id
         try:
-            if self.ledger is not None:
-                await self.ledger.write(asked.entry)
+            is_written = self.ledger is None or await self.ledger.write(asked.entry)
         except JetStreamError as problem:
             self.prerequisites.look_again()
             self.tell(events.LedgerFailed(batch_id, str(problem)))
         else:
-            self.tell(events.LedgerWritten(batch_id))
+            self.tell(events.LedgerWritten(batch_id) if is_written else events.LedgerCut(batch_id))
 
     async def delete_ledger(self, asked: actions.DeleteLedger) -> None:
         for batch_id in asked.batch_ids:

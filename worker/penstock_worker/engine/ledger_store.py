@@ -11,11 +11,14 @@ from penstock_jetstream import Bucket, JetStream
 from penstock_jetstream.core.keyvalue import Entry as KeyValueEntry
 from penstock_jetstream.core.tokens import as_token
 from penstock_jetstream.errors import JetStreamError
+from penstock_jetstream.errors.keyvalue import RevisionConflictError
 from penstock_worker.policy.ledger import Entry, LedgerEntryError, decode, encode, is_former
 
 BUCKET = "penstock-ledger"
 MARK_SECONDS = 1.0
 """How long the mark of a deleted entry stays, the shortest that a server takes: marks are read with each reading."""
+WRITE_ATTEMPTS = 3
+"""So often another worker may write an entry between our reading it and our writing it."""
 DECODED_AT_ONCE_BYTES = 64 << 10
 """In about 20 ms; then the event loop does other things."""
 
@@ -49,8 +52,27 @@ class LedgerStore:
                 await asyncio.sleep(0)
         return tuple(found)
 
-    async def write(self, entry: Entry) -> None:
-        await (await self._open()).put(self._key(entry.batch_id), encode(entry, incarnation=self.incarnation))
+    async def write(self, entry: Entry) -> bool:
+        """Write an entry unless it may not replace what is there; tell whether it is written.
+
+        That takes one request for a key that is new, as almost all are.
+        """
+        bucket, key, value = await self._open(), self._key(entry.batch_id), encode(entry, incarnation=self.incarnation)
+        revision = 0
+        for attempt in range(1, WRITE_ATTEMPTS + 1):
+            try:
+                await (bucket.put(key, value) if entry.committed else bucket.update(key, value, revision))
+            except RevisionConflictError as problem:
+                held = await bucket.get(key)
+                former = self._entry(key, held.value) if held is not None else None
+                if former is not None and not entry.may_replace(former):
+                    return False
+                if attempt == WRITE_ATTEMPTS:
+                    raise
+                revision = held.revision if held is not None else problem.actual
+            else:
+                break
+        return True
 
     async def delete(self, batch_id: str) -> None:
         """Remove an entry. Its mark goes away by itself: marks that stay would be read with each reading."""

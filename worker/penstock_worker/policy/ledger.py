@@ -5,7 +5,7 @@ server's 1 MiB. What a later version adds is left alone. Does not know buckets, 
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil, log10
@@ -52,6 +52,8 @@ class Entry:
     """What the run rejected that ended well. It is not run again. Without reasons, as they quote payloads."""
     ancestors: tuple[str, ...] = ()
     """Batches, the latest first, that all of its messages were in before it was cut from them: sinks may have these."""
+    parts: tuple["Part", ...] = ()
+    """Batches that were cut from it. With any it does not run as a whole any more. No two have a message in common."""
 
     def holds(self, sequence: int, stored_at: int) -> bool:
         """Tell whether this very message is one of them."""
@@ -72,12 +74,55 @@ class Entry:
 
     def after_a_loss(self) -> Self:
         """Return it as its next holder has it: the one before may have been lost over it."""
-        return self if self.committed or self.rejected else replace(self, losses=self.losses + 1)
+        return self if self.is_over else replace(self, losses=self.losses + 1)
+
+    def may_replace(self, held: "Entry") -> bool:
+        """Tell whether it may be written over what is there, by a worker that may not know of that."""
+        knows_parts = set(held.parts) <= set(self.parts)
+        return self.committed or (knows_parts and (self.is_over or not held.is_over))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a run of it ended well, so that it does not run again."""
+        return self.committed or bool(self.rejected)
+
+    def of_parts(self) -> tuple["Entry", ...]:
+        """Return the entries that its parts have as long as nobody has written them."""
+        return tuple(
+            replace(
+                self,
+                batch_id=part.batch_id,
+                ranges=part.ranges,
+                rejected=ranges_of(each for each in _sequences(self.rejected) if contains(part.ranges, each)),
+                ancestors=self.lineage,
+                parts=(),
+            )
+            for part in self.parts
+        )
+
+    def with_parts(self, parts: Iterable["Part"], *, most_bytes: int) -> Self:
+        """Return it with more parts, unless it would be larger than that."""
+        return self._within(replace(self, parts=(*self.parts, *parts)), most_bytes)
 
     def with_rejected(self, rejected: Iterable[int], *, most_bytes: int) -> Self:
         """Return it with what was rejected, in the order of the stream, unless it would be larger than that."""
-        entry = replace(self, rejected=ranges_of(rejected))
+        return self._within(replace(self, rejected=ranges_of(rejected)), most_bytes)
+
+    def _within(self, entry: Self, most_bytes: int) -> Self:
         return entry if len(encode(entry, incarnation="")) + INCARNATION_BYTES <= most_bytes else self
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A batch that was cut from another."""
+
+    batch_id: str
+    ranges: tuple[Range, ...]
+
+
+def _sequences(ranges: Iterable[Range]) -> Iterator[int]:
+    for first, last in ranges:
+        yield from range(first, last + 1)
 
 
 def encode(entry: Entry, *, incarnation: str) -> bytes:
@@ -94,6 +139,8 @@ def encode(entry: Entry, *, incarnation: str) -> bytes:
     }
     if entry.ancestors:
         fields["ancestors"] = [own_part(name) for name in entry.ancestors]
+    if entry.parts:
+        fields["parts"] = {own_part(part.batch_id): as_distances(part.ranges) for part in entry.parts}
     if entry.rejected:
         fields["rejected"] = as_distances(entry.rejected)
     return json.dumps(fields, separators=(",", ":")).encode()
@@ -129,6 +176,7 @@ def decode(batch_id: str, value: bytes, *, incarnation: str) -> Entry | None:
         return Entry(
             batch_id=batch_id,
             ancestors=tuple(f"{names}{each}" for each in fields.get("ancestors", ())),
+            parts=tuple(Part(f"{names}{own}", from_distances(text)) for own, text in fields.get("parts", {}).items()),
             ranges=from_distances(fields["ranges"]),
             newest=int(fields["newest"]),
             oldest=int(fields.get("oldest", 0)),

@@ -22,6 +22,8 @@ class Verdict(StrEnum):
     """Spark itself is gone: the JVM, the Connect server or its session."""
     DEADLINE = "deadline"
     """The run took longer than it may, and was cancelled."""
+    CUT = "cut"
+    """Another worker has cut the batch, and a sink has a part of it: it cannot be written as a whole any more."""
     CANCELLED = "cancelled"
     """The engine asked for it: somebody cancelled the batch, or the worker ends."""
 

@@ -34,6 +34,15 @@ def contains(ranges: Sequence[Range], sequence: int) -> bool:
     return place > 0 and sequence <= ranges[place - 1][1]
 
 
+def nth(ranges: Iterable[Range], number: int) -> int:
+    """Return the sequence before which there are so many."""
+    for first, last in ranges:
+        if number <= last - first:
+            return first + number
+        number -= last - first + 1
+    raise IndexError(number)
+
+
 def as_text(ranges: Iterable[Range]) -> str:
     """Return ranges as people and headers have them: 1-3,7."""
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)

@@ -70,7 +70,7 @@ class ReadLedger:
 
 @dataclass(frozen=True, slots=True)
 class WriteLedger:
-    """Write the entry under its batch id, whatever is there. Answered."""
+    """Write the entry under its batch id, if it may replace what is there. Answered."""
 
     entry: Entry
 

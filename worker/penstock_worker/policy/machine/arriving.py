@@ -23,6 +23,7 @@ from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.batch import Stage
 from penstock_worker.policy.machine.blocks import Block
 from penstock_worker.policy.machine.books import Books
+from penstock_worker.policy.machine.cutting import begin_to_cut
 from penstock_worker.policy.machine.ending import reborn
 from penstock_worker.policy.machine.events import Arrived, LedgerRead, LedgerUnread
 from penstock_worker.policy.machine.losing import suspect_if_lost_often
@@ -173,24 +174,27 @@ def recall_batches(books: Books, now: float) -> None:
 
 def _reopen(books: Books, recalled: Recalled, now: float) -> None:
     pieces = tuple(recalled.pieces)
-    if recalled.is_whole:
-        opened = [books.open(pieces, now, redelivered=True, name=recalled.entry.batch_id)]
-        opened[0].runs, opened[0].ancestors = recalled.runs, recalled.entry.ancestors
-        books.report(Note.ADOPTED, opened[0])
-    else:
-        opened = books.open_all(pieces, now, redelivered=True, ancestors=recalled.entry.lineage)
-        for batch in opened:
-            books.report(Note.REPLACED, batch, detail=f"{recalled.entry.count} were in {recalled.entry.batch_id}")
-        books.replace(recalled.entry, opened)
-    for batch in opened:
-        batch.attempts, batch.losses = recalled.entry.attempts, recalled.entry.losses
+    entry = recalled.entry
+    batch = books.open(pieces, now, redelivered=True, name=entry.batch_id)
+    batch.runs, batch.ancestors = recalled.runs, entry.ancestors
+    batch.attempts, batch.losses = entry.attempts, entry.losses
+    if recalled.is_whole and not recalled.is_to_be_cut:
+        books.report(Note.ADOPTED, batch)
         suspect_if_lost_often(books, batch)
-        if recalled.entry.rejected:
-            go_on_with_rejected(books, batch, recalled.entry.rejected, now)
+        if entry.rejected:
+            go_on_with_rejected(books, batch, entry.rejected, now)
+    else:
+        books.report(Note.REPLACED, batch, detail=f"{entry.count} were in {entry.batch_id}")
+        batch.former = entry
+        begin_to_cut(books, batch, now)
 
 
 def forget_over(books: Books, ack_floor: int, now: float) -> None:
-    """Forget former batches of which the server has had every message as acknowledged for long enough."""
+    """Forget former batches of which the server has had every message as acknowledged for long enough.
+
+    What came again of such a batch has been acknowledged by another worker.
+    """
+    books.let_go(books.recall.take_settled(ack_floor))
     over = books.recall.over(ack_floor, now)
     for name in over:
         books.recall.forget(name)

@@ -3,7 +3,7 @@
 Knows its states. Does not know what moves it from one to the next.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from penstock_worker.policy.ledger import Entry
@@ -30,15 +30,27 @@ class Stage(Enum):
     """Dead letters are being published: its rejected messages, or the one that cannot be processed."""
     COMMITTING = auto()
     """The ledger is being told that only acknowledgements are missing."""
+    CUTTING = auto()
+    """The ledger is being told that parts are made of it: of two workers that have it, only one may do that."""
     SETTLING = auto()
     """The server is being told."""
     CONDEMNED = auto()
     """One message that cannot be processed; what follows is decided with the whole batch that it was cut from."""
 
 
-ASKING = frozenset({Stage.OPENING, Stage.PUBLISHING, Stage.RECORDING, Stage.BURYING, Stage.COMMITTING, Stage.SETTLING})
+ASKING = frozenset(
+    {
+        Stage.OPENING,
+        Stage.PUBLISHING,
+        Stage.RECORDING,
+        Stage.BURYING,
+        Stage.COMMITTING,
+        Stage.CUTTING,
+        Stage.SETTLING,
+    }
+)
 """These wait for an answer, or for the time to ask again."""
-BEFORE_A_RUN = frozenset({Stage.OPENING, Stage.READY, Stage.RESTING, Stage.CONDEMNED})
+BEFORE_A_RUN = frozenset({Stage.OPENING, Stage.READY, Stage.RESTING, Stage.CUTTING, Stage.CONDEMNED})
 """Nothing has come of the batch that would be lost with it."""
 
 
@@ -99,12 +111,23 @@ class Batch:
     ancestors: tuple[str, ...] = ()
     """Batches that it was cut from, the latest first: a sink that has one of them has its messages."""
 
+    former: Entry | None = None
+    """Of a batch of former times that does not run as it was: what the ledger has of it."""
+    with_parts: Entry | None = None
+    """Of one that is being cut: what the ledger is to have of it."""
+
+    @property
+    def is_whole(self) -> bool:
+        return self.former is None or self.former.count == self.count
+
     @property
     def lineage(self) -> tuple[str, ...]:
         """Return what a batch that is cut from it has as ancestors."""
         return self.id, *self.ancestors
 
     def entry(self, worker: str, *, committed: bool = False) -> Entry:
+        if self.former is not None:
+            return replace(self.former, worker=worker)
         return Entry(
             batch_id=self.id,
             ranges=self.ranges,

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from penstock_worker.policy.machine.pieces import Piece, Pieces, Row
-from penstock_worker.policy.ranges import Range, ranges_of
+from penstock_worker.policy.machine.pieces import Piece, Pieces, Row, count
+from penstock_worker.policy.ranges import Range, nth, ranges_of
 
 
 @dataclass(slots=True)
@@ -104,6 +104,19 @@ class Blocks:
                 more = more[1:]
             ranges += more
         return tuple(ranges)
+
+    def halves(self, pieces: Pieces) -> tuple[Pieces, Pieces]:
+        """Return the messages with the lower sequences, and the others: the same halves in whatever order they came."""
+        middle = nth(self.ranges(pieces), count(pieces) // 2)
+        lower: list[Piece] = []
+        upper: list[Piece] = []
+        for piece in pieces:
+            at = bisect_left(self._blocks[piece.block].sequences, middle, piece.start, piece.stop)
+            if at > piece.start:
+                lower.append(Piece(piece.block, piece.start, at))
+            if at < piece.stop:
+                upper.append(Piece(piece.block, at, piece.stop))
+        return tuple(lower), tuple(upper)
 
     def find(self, pieces: Iterable[Piece], wanted: Collection[int]) -> dict[int, Row]:
         """Return the rows of pieces that have a wanted sequence and no final answer, by the sequence."""

@@ -4,18 +4,17 @@ Knows how a thing is written down, and the sum that must be right: every message
 finally answered. Does not know what follows from anything.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock_worker.policy.identity import batch_id
-from penstock_worker.policy.ledger import Entry, most_bytes
+from penstock_worker.policy.ledger import most_bytes
 from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.actions import Action, Note
 from penstock_worker.policy.machine.batch import Batch, Root, Stage
 from penstock_worker.policy.machine.blocks import Blocks
 from penstock_worker.policy.machine.circuit import Circuit
 from penstock_worker.policy.machine.pace import Pace
-from penstock_worker.policy.machine.pieces import Piece, Pieces, count, cut
+from penstock_worker.policy.machine.pieces import Piece, Pieces, count
 from penstock_worker.policy.machine.recall import Recall
 from penstock_worker.policy.machine.waiting import Waiting
 from penstock_worker.policy.ranges import Range
@@ -82,8 +81,6 @@ class Books:
         self.recall = Recall(uses_ledger=settings.ledger, ack_wait_seconds=ack_wait_seconds)
         self.pace = Pace()
         self.batches: dict[str, Batch] = {}
-        self.unrecorded: dict[str, set[str]] = {}
-        """By batches that were cut: those of their parts that the ledger does not have yet."""
         self.circuit = Circuit(settings.retry)
         self.driver = Driver()
         self.tally = Tally()
@@ -105,22 +102,13 @@ class Books:
 
     # Batches
 
-    def open_all(
-        self, pieces: Pieces, now: float, *, redelivered: bool, ancestors: tuple[str, ...] = ()
-    ) -> list[Batch]:
-        """Open one batch, or several where the entry of one would be larger than the ledger takes."""
-        ranges = self.blocks.ranges(pieces)
-        messages = count(pieces)
-        if self.settings.ledger and messages > 1 and most_bytes(ranges, messages, len(ancestors)) > self.entry_bytes:
-            halves = cut(pieces, messages // 2)
-            return [
-                batch
-                for half in halves
-                for batch in self.open_all(half, now, redelivered=redelivered, ancestors=ancestors)
-            ]
-        batch = self.open(pieces, now, redelivered=redelivered, ranges=ranges)
-        batch.ancestors = ancestors
-        return [batch]
+    def fitting(self, pieces: Pieces, ancestors: tuple[str, ...] = ()) -> tuple[Pieces, ...]:
+        """Return pieces as one batch may have them, or as several where the ledger takes no entry as large as that."""
+        if not self.settings.ledger or count(pieces) == 1:
+            return (pieces,)
+        if most_bytes(self.blocks.ranges(pieces), count(pieces), len(ancestors)) <= self.entry_bytes:
+            return (pieces,)
+        return tuple(part for half in self.blocks.halves(pieces) for part in self.fitting(half, ancestors))
 
     def open(
         self,
@@ -129,13 +117,12 @@ class Books:
         *,
         redelivered: bool,
         root: Root | None = None,
-        ranges: tuple[Range, ...] = (),
         name: str = "",
     ) -> Batch:
         """Open a batch; one of former times keeps the name that it had."""
-        ranges = ranges or self.blocks.ranges(pieces)
+        ranges = self.blocks.ranges(pieces)
         newest = self.blocks.newest(pieces)
-        name = name or batch_id(self.settings.stream, self.settings.consumer, ranges, newest=newest, life=self.life)
+        name = name or self.name_of(pieces, ranges)
         size_bytes = sum(map(self.blocks.bytes_of, pieces))
         messages = count(pieces)
         root = root or Root(messages)
@@ -148,25 +135,14 @@ class Books:
         self.report(Note.OPENED, batch)
         return batch
 
+    def name_of(self, pieces: Pieces, ranges: tuple[Range, ...]) -> str:
+        newest = self.blocks.newest(pieces)
+        return batch_id(self.settings.stream, self.settings.consumer, ranges, newest=newest, life=self.life)
+
     def shrink(self, batch: Batch, pieces: Pieces) -> None:
         """Leave a batch these of its messages, and its name."""
         batch.pieces, batch.ranges, batch.count = pieces, self.blocks.ranges(pieces), count(pieces)
         batch.bytes = sum(map(self.blocks.bytes_of, pieces))
-
-    def replace(self, former: Entry, parts: Iterable[Batch]) -> None:
-        """Have the ledger forget a batch once it has all parts of it: before that, they would lose their ancestors."""
-        if self.settings.ledger:
-            self.unrecorded[former.batch_id] = {part.id for part in parts}
-            self.recall.read[former.batch_id] = former
-
-    def recorded(self, name: str) -> None:
-        """Note that the ledger has a batch."""
-        for former, parts in list(self.unrecorded.items()):
-            parts.discard(name)
-            if not parts:
-                del self.unrecorded[former]
-                self.recall.forget(former)
-                self.out.append(actions.DeleteLedger((former,)))
 
     def running(self) -> list[Batch]:
         return [batch for batch in self.batches.values() if batch.stage is Stage.RUNNING]
@@ -207,7 +183,6 @@ class Books:
 
     def remove(self, batch: Batch) -> None:
         del self.batches[batch.id]
-        self.unrecorded = {former: parts for former, parts in self.unrecorded.items() if batch.id not in parts}
         batch.root.undecided.discard(batch.id)
         if batch in batch.root.condemned:
             batch.root.condemned.remove(batch)

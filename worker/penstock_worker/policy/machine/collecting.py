@@ -15,7 +15,6 @@ Knows limits, slots, and how long runs take.
 from penstock_worker.policy.machine.actions import HoldReason
 from penstock_worker.policy.machine.batch import Batch, Stage
 from penstock_worker.policy.machine.books import Books
-from penstock_worker.policy.machine.pieces import Pieces
 from penstock_worker.policy.machine.waiting import Waiting
 
 SLOTS = frozenset({Stage.OPENING, Stage.READY, Stage.RUNNING})
@@ -30,15 +29,17 @@ def collect(books: Books, now: float) -> None:
     """Make batches of what waits, as many as there is room for."""
     while _has_room(books, now):
         if _is_due(books, books.redelivered, now):
-            books.open_all(_take(books, books.redelivered), now, redelivered=True)
+            _open(books, books.redelivered, now)
         elif _is_due(books, books.fresh, now):
-            books.open_all(_take(books, books.fresh), now, redelivered=False)
+            _open(books, books.fresh, now)
         else:
             return
 
 
-def _take(books: Books, waiting: Waiting) -> Pieces:
-    return waiting.take(books.settings.batch.max_messages, books.settings.batch.max_bytes)
+def _open(books: Books, waiting: Waiting, now: float) -> None:
+    taken = waiting.take(books.settings.batch.max_messages, books.settings.batch.max_bytes)
+    for pieces in books.fitting(taken):
+        books.open(pieces, now, redelivered=waiting is books.redelivered)
 
 
 def _in_slots(books: Books) -> list[Batch]:

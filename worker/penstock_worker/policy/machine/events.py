@@ -94,6 +94,13 @@ class LedgerWritten:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerCut:
+    """Answers `WriteLedger`: it was not written, as another worker has cut the batch, or has run it meanwhile."""
+
+    batch_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerFailed:
     """Answers `WriteLedger`: nobody knows whether it was written. The machine writes it again, later."""
 
@@ -233,6 +240,9 @@ class Tick:
     """The time that `WakeAt` named has come."""
 
 
+ANSWERS = (LedgerRead, LedgerWritten, LedgerCut, LettersPublished, OutgoingPublished, Settled, Counted)
+"""The server has said something."""
+
 Event = (
     Started
     | LedgerRead
@@ -244,6 +254,7 @@ Event = (
     | DriverUnusable
     | RunEnded
     | LedgerWritten
+    | LedgerCut
     | LedgerFailed
     | LettersPublished
     | LettersFailed

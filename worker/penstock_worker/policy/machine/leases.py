@@ -1,8 +1,8 @@
 """Leases: the ack waits of what is held begin anew, all in one go, at a third of their length.
 
-A message that is younger than that is left for the next time, so that in a steady flow hardly any is renewed. If there
-was no time to renew, because the engine slept or the link was away, others may hold the same messages by now: what has
-not run is let go then, and comes again. What ran goes on under its id, as it would there.
+A message that is younger than that is left for the next time, so that in a steady flow hardly any is renewed. If none
+could be renewed, because the engine slept, or the link was away or half-open, others may hold the same messages by now:
+what has not run is let go then, and comes again. What ran goes on under its id, as it would there.
 """
 
 from penstock_worker.policy.machine import actions
@@ -15,6 +15,8 @@ LAPSING_RENEWALS = 2
 """Missed for so long, a lease that was about to be renewed is over."""
 IDLE_SECONDS = 10.0
 """An engine that holds nothing is called less often, when its consumer was read; not at all for so long, it slept."""
+UNHEARD_SECONDS = 4.0
+"""The server answers more often than that, as the consumer is read every three seconds."""
 
 
 class Leases:
@@ -25,6 +27,7 @@ class Leases:
         self._books = books
         self._seconds = books.ack_wait_seconds / RENEWALS_PER_ACK_WAIT
         self._awake_at: float | None = None
+        self._heard_at: float | None = None
         self._lost_at: float | None = None
 
     def renew(self, now: float) -> None:
@@ -50,6 +53,18 @@ class Leases:
             self._let_go("The engine slept")
         self._awake_at = now
         return slept
+
+    def was_cut_off(self, now: float) -> bool:
+        """Take it that the server has answered; if it had not for long, drop what others may hold, and tell so.
+
+        What was sent before the question had arrived before it. A link that is half-open seems to be up all the time.
+        """
+        seconds = max(LAPSING_RENEWALS * self._seconds, UNHEARD_SECONDS)
+        was_cut_off = self._heard_at is not None and now - self._heard_at > seconds
+        if was_cut_off:
+            self._let_go("The server did not answer")
+        self._heard_at = now
+        return was_cut_off
 
     def link_lost(self, now: float) -> None:
         self._lost_at = now if self._lost_at is None else self._lost_at
@@ -83,6 +98,9 @@ class Leases:
             books.report(Note.GIVEN_BACK, detail=f"{why}: {let_go} messages may be held by others now.")
 
     def _has_not_run(self, batch: Batch) -> bool:
-        """Tell whether nobody else can know the batch by its id: with a ledger, before it is written down."""
+        """Tell whether nobody else can know the batch by its id: with a ledger, before it is written down.
+
+        Of one that is being cut, nobody can know the parts.
+        """
         is_unknown = batch.stage is Stage.OPENING or (batch.stage is Stage.READY and not self._books.settings.ledger)
-        return is_unknown and not batch.runs
+        return (is_unknown and not batch.runs) or batch.stage is Stage.CUTTING

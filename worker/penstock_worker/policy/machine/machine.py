@@ -18,6 +18,7 @@ from penstock_worker.policy.machine import (
     actions,
     arriving,
     collecting,
+    cutting,
     ending,
     leaving,
     losing,
@@ -37,7 +38,7 @@ from penstock_worker.policy.settings import EngineSettings
 DRAIN_COUNT_SECONDS = 0.5
 USUAL_ENTRY_BYTES = 1 << 20
 """What servers take at most, unless their max_payload says otherwise."""
-LEDGER_ANSWERS = {Stage.OPENING, Stage.RECORDING, Stage.COMMITTING}
+LEDGER_STAGES = {Stage.OPENING, Stage.RECORDING, Stage.COMMITTING, Stage.CUTTING}
 
 
 class Machine:
@@ -67,7 +68,7 @@ class Machine:
         books.out = []
         if isinstance(event, told.Tick):
             self._wake_at = None
-        if self._leases.has_slept(now):
+        if self._leases.has_slept(now) or (isinstance(event, told.ANSWERS) and self._leases.was_cut_off(now)):
             arriving.look_up_everything(books, now)
         self._take(event, now, chance)
         if not books.has_ended:
@@ -101,17 +102,14 @@ class Machine:
     def _take_answer(self, event: Event, now: float, chance: float) -> None:
         books = self.books
         match event:
-            case told.LedgerWritten(batch_id):
-                books.recorded(batch_id)
-                settling.answered(books, batch_id, LEDGER_ANSWERS, now)
+            case told.LedgerWritten() | told.LedgerCut() | told.LedgerFailed():
+                self._take_ledger_answer(event, now, chance)
             case told.LettersPublished(batch_id):
                 settling.answered(books, batch_id, {Stage.BURYING}, now)
             case told.OutgoingPublished(batch_id):
                 settling.answered(books, batch_id, {Stage.PUBLISHING}, now)
             case told.Settled(batch_id):
                 settling.settled(books, batch_id)
-            case told.LedgerFailed(batch_id, why):
-                settling.failed(books, batch_id, LEDGER_ANSWERS, why, now=now, chance=chance)
             case told.LettersFailed(batch_id, why, sequences):
                 settling.failed(books, batch_id, {Stage.BURYING}, why, now=now, chance=chance)
                 splitting.set_letters_apart(books, batch_id, sequences, now)
@@ -123,6 +121,23 @@ class Machine:
                 settling.failed(books, batch_id, {Stage.SETTLING}, why, now=now, chance=chance)
             case _:
                 pass
+
+    def _take_ledger_answer(
+        self, event: told.LedgerWritten | told.LedgerCut | told.LedgerFailed, now: float, chance: float
+    ) -> None:
+        books = self.books
+        batch = books.batches.get(event.batch_id)
+        if batch is None or batch.stage not in LEDGER_STAGES or not batch.asked:
+            return
+        match event:
+            case told.LedgerFailed(batch_id, why):
+                settling.failed(books, batch_id, LEDGER_STAGES, why, now=now, chance=chance)
+            case told.LedgerCut():
+                cutting.was_cut_elsewhere(books, batch)
+            case told.LedgerWritten() if batch.stage is Stage.CUTTING:
+                cutting.cut(books, batch, now)
+            case told.LedgerWritten():
+                settling.next_stage(batch, now)
 
     def _take_driver(
         self, event: told.DriverReady | told.DriverEnding | told.DriverLost | told.DriverUnusable, now: float

@@ -59,17 +59,3 @@ def without(pieces: Iterable[Piece], rows: Collection[Row]) -> Pieces:
         else:
             kept.append(piece)
     return tuple(kept)
-
-
-def cut(pieces: Pieces, rows: int) -> tuple[Pieces, Pieces]:
-    """Return the first so many rows, and the others."""
-    first: list[Piece] = []
-    rest: list[Piece] = []
-    for piece in pieces:
-        middle = min(piece.start + max(rows, 0), piece.stop)
-        if middle > piece.start:
-            first.append(Piece(piece.block, piece.start, middle))
-        if middle < piece.stop:
-            rest.append(Piece(piece.block, middle, piece.stop))
-        rows -= len(piece)
-    return tuple(first), tuple(rest)

@@ -2,13 +2,16 @@
 
 What formed a batch is remembered for those that this engine gave back, and read in the ledger for those of engines that
 are gone. A recalled batch waits until all its messages have come again. If some do not (another worker got them, or
-somebody deleted them), then after a while the others go on as a batch of a new name, and the old entry is deleted:
+somebody deleted them), then after a while the others go on as a batch of a new name, which the old entry names as a
+part (cutting.py):
 
     all came again        adopted: the same id, the same messages
     not the first one     given back, for a while: of several workers, the one that has the first gathers the others
     committed             acknowledged as they come, no run; so are those of a batch that another worker commits later
     some did not come     replaced: those that did come form a batch of their own, which names the former one as an
                           ancestor: sinks may have that
+    cut already           the same at once, as what did not come is in other parts
+    acknowledged by now   let go: another worker has settled it
 
 Redelivered messages wait for a reading of the ledger that begins after they came: whoever had them before has written
 down their batch by then. What was read is matched against them in steps that a busy event loop can take.
@@ -56,6 +59,8 @@ class Recalled:
     missing: int
     """How many of its messages are not here."""
     pieces: list[Piece] = field(default_factory=list)
+    is_refused: bool = False
+    """Whether a sink has refused all of it together."""
     gathers: bool = False
     """Whether the others are to come here: of several workers, to who has the first message."""
     last_at: float = 0
@@ -63,6 +68,11 @@ class Recalled:
     @property
     def is_whole(self) -> bool:
         return not self.missing
+
+    @property
+    def is_to_be_cut(self) -> bool:
+        """Whether parts of it exist already, so that nothing is won by waiting for the rest."""
+        return bool(self.entry.parts) or (self.is_refused and self.entry.count > 1)
 
 
 @dataclass(slots=True)
@@ -109,6 +119,8 @@ class Recall:
         """Infinite while messages of recalled batches cannot come."""
         self._passed: dict[str, float] = {}
         """Since when the ack floor has been behind a batch."""
+        self.refused: set[str] = set()
+        """Batches that another worker has cut, as the ledger or a sink said."""
         self.recalled: dict[str, Recalled] = {}
         self.passed_on: dict[str, Passing] = {}
         """By batches whose first message is not here."""
@@ -169,35 +181,47 @@ class Recall:
     def learn(self, entries: tuple[Entry, ...], live: set[str]) -> None:
         """Take what the ledger says. Of a batch that was open when its engine went nobody knows whether it lost it."""
         for entry in entries:
-            if entry.committed and entry.batch_id in self.remembered:
+            if (entry.committed or entry.parts) and entry.batch_id in self.remembered:
                 del self.remembered[entry.batch_id]
         known = live | self.remembered.keys() | self.settled.keys()
-        self.read = {entry.batch_id: entry.after_a_loss() for entry in entries if entry.batch_id not in known}
+        written = {entry.batch_id for entry in entries}
+        parts = (part for entry in entries for part in entry.of_parts() if part.batch_id not in written)
+        found = (entry for entry in (*entries, *parts) if entry.batch_id not in known)
+        self.read = {entry.batch_id: entry.after_a_loss() for entry in found}
 
     def take_committed(self) -> Pieces:
         """Take the messages of recalled batches that another worker has committed meanwhile."""
-        over = [name for name in self.recalled if (entry := self.read.get(name)) and entry.committed]
-        return tuple(piece for name in over for piece in self.recalled.pop(name).pieces)
+        return self._take([name for name in self.recalled if (entry := self.read.get(name)) and entry.committed])
+
+    def take_settled(self, ack_floor: int) -> Pieces:
+        """Take the messages of recalled batches of which the server has every message as acknowledged."""
+        return self._take([name for name, one in self.recalled.items() if one.entry.ranges[-1][1] <= ack_floor])
+
+    def _take(self, names: list[str]) -> Pieces:
+        return tuple(piece for name in names for piece in self.recalled.pop(name).pieces)
 
     def find(self, first: int, last: int) -> list[tuple[Entry, int]]:
         """Return the batches to which messages from one to another may have belonged, with their runs here.
 
-        The parts of a batch that was cut come before it.
+        Those that are over come first, and the parts of a batch that was cut come before it.
         """
         known = (*self.remembered.values(), *((entry, 0) for entry in self.read.values()))
-        return sorted((one for one in known if one[0].spans(first, last)), key=lambda one: -len(one[0].ancestors))
+        found = (one for one in known if one[0].spans(first, last))
+        return sorted(found, key=lambda one: (not one[0].committed, -len(one[0].ancestors)))
 
     def forget(self, batch_id: str) -> None:
         self.remembered.pop(batch_id, None)
         self.read.pop(batch_id, None)
         self.settled.pop(batch_id, None)
         self.passed_on.pop(batch_id, None)
+        self.refused.discard(batch_id)
 
     def add(self, entry: Entry, runs: int, pieces: Pieces, first: int, now: float) -> None:
         """Add messages of a batch, of which `first` is the first."""
         recalled = self.recalled.get(entry.batch_id)
         if recalled is None:
-            recalled = self.recalled[entry.batch_id] = Recalled(entry, runs, missing=entry.count)
+            is_refused = entry.batch_id in self.refused
+            recalled = self.recalled[entry.batch_id] = Recalled(entry, runs, entry.count, is_refused=is_refused)
         recalled.pieces += pieces
         recalled.missing -= count(pieces)
         recalled.gathers |= first == entry.ranges[0][0]
@@ -210,7 +234,10 @@ class Recall:
             has_looked = not self.uses_ledger or (self.asked_at >= expires_at and not self.is_asked)
             if recalled.is_whole or (expires_at <= now and has_looked):
                 del self.recalled[name]
-                self.forget(name)
+                if recalled.is_to_be_cut:
+                    self.passed_on.pop(name, None)
+                else:
+                    self.forget(name)
                 yield recalled
 
     def pass_on(self, now: float) -> Iterator[Pieces]:
@@ -223,13 +250,15 @@ class Recall:
                 yield tuple(recalled.pieces)
 
     def _is_for_others(self, recalled: Recalled, now: float) -> bool:
-        if not self.uses_ledger or recalled.is_whole or recalled.gathers:
+        if not self.uses_ledger or recalled.is_whole or recalled.gathers or recalled.is_to_be_cut:
             return False
         passing = self.passed_on.get(recalled.entry.batch_id)
         return passing is None or now < passing.since + PASSING_PATIENCES * self._patience_seconds
 
     def _expires_at(self, recalled: Recalled) -> float:
         """Return when no more of it is waited for; where others pass on what they get of it, that may be more."""
+        if recalled.is_to_be_cut:
+            return recalled.last_at + FIRST_PASSING_SECONDS
         waits_for_others = self.uses_ledger and recalled.gathers
         since = max(recalled.last_at, self.pulls_since)
         return since + self._patience_seconds * (PASSING_PATIENCES if waits_for_others else 1)

@@ -15,6 +15,7 @@ from penstock_worker.policy.machine import actions
 from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.batch import Batch, Stage
 from penstock_worker.policy.machine.books import Books
+from penstock_worker.policy.machine.cutting import was_cut_elsewhere
 from penstock_worker.policy.machine.delays import growing
 from penstock_worker.policy.machine.ending import stop_for_code
 from penstock_worker.policy.machine.events import RunEnded
@@ -100,6 +101,8 @@ def _follow(books: Books, batch: Batch, outcome: Outcome, now: float, chance: fl
         _ok(books, batch, outcome, now)
     elif verdict is Verdict.CODE:
         _code(books, batch, outcome, now)
+    elif verdict is Verdict.CUT:
+        was_cut_elsewhere(books, batch)
     elif verdict is Verdict.ENGINE_LOST:
         alone = len(books.running()) == 1
         await_driver(books, now)

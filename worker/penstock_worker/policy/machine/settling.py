@@ -81,7 +81,7 @@ def _question(books: Books, batch: Batch) -> Action:
         return actions.PublishLetters(batch.id, _letters(books, batch))
     if batch.stage is Stage.SETTLING:
         return _settle(books, batch)
-    entry = batch.entry(worker, committed=batch.stage is Stage.COMMITTING)
+    entry = batch.with_parts or batch.entry(worker, committed=batch.stage is Stage.COMMITTING)
     if batch.stage is Stage.RECORDING:
         entry = entry.with_rejected(sorted(batch.dead), most_bytes=books.entry_bytes)
     return actions.WriteLedger(entry)

@@ -13,8 +13,9 @@ from collections.abc import Collection
 from penstock_worker.policy.machine.actions import Note
 from penstock_worker.policy.machine.batch import Batch, Root, Stage
 from penstock_worker.policy.machine.books import Books
+from penstock_worker.policy.machine.cutting import begin_to_cut
 from penstock_worker.policy.machine.ending import stop_for_code
-from penstock_worker.policy.machine.pieces import cut, rows_as_pieces, without
+from penstock_worker.policy.machine.pieces import rows_as_pieces, without
 from penstock_worker.policy.machine.settling import next_stage
 from penstock_worker.policy.outcome import Fault
 
@@ -40,13 +41,7 @@ def blame_data(books: Books, batch: Batch, fault: Fault | None, now: float) -> N
 def split(books: Books, batch: Batch, now: float) -> None:
     books.report(Note.SPLIT, batch)
     books.forget_run(batch)
-    halves = cut(batch.pieces, batch.count // 2)
-    opened = [books.open(half, now, redelivered=batch.redelivered, root=batch.root) for half in halves]
-    books.remove(batch)
-    for part in opened:
-        part.is_suspect, part.fault, part.attempts = batch.is_suspect, batch.fault, batch.attempts
-        part.ancestors = batch.lineage
-    books.replace(batch.entry(books.settings.worker), opened)
+    begin_to_cut(books, batch, now)
 
 
 def condemn(books: Books, batch: Batch, now: float) -> None:
