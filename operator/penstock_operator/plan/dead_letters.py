@@ -4,6 +4,7 @@ Pure. Knows the headers that workers write (penstock_worker.engine.letters, of w
 A letter that somebody else wrote has what it has. Does not read streams, nor publish.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -87,6 +88,11 @@ def _own(headers: Headers) -> dict[str, list[str]]:
         elif name.startswith(f"{ORIGINAL}{DELIVERY}") or not name.startswith((PREFIX, DELIVERY)):
             own[name] = headers.all(name)
     return own | restored
+
+
+def stand_in(subject: str) -> str:
+    """Return what a letter's own subject has in the place of a subject that is too long for it."""
+    return f"subject-{hashlib.sha256(subject.encode()).hexdigest()[:32]}"
 
 
 def replay_id(dead_letter_stream: str, letter: DeadLetter) -> str:

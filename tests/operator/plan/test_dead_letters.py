@@ -55,6 +55,18 @@ def test_a_letter_whose_message_was_cut_or_has_no_subject_is_not_replayed() -> N
     assert [reason.partition(" ")[2][:12] for reason in reasons] == ["message was ", "headers of i", "does not say", ""]
 
 
+def test_a_letter_of_a_subject_that_is_too_long_for_it_is_replayed_and_one_of_another_subject_is_not() -> None:
+    subject = "orders." + "x" * 10_000
+    message = Rows([subject.encode()], [b"reply"], [b"{}"], {}, [7], [3], [1])
+    letter = Letter(piece=Piece(1, 0, 1), sequence=7, reason="no amount", fault=FAULT, attempts=2)
+    draft = DESK.draft(letter, "ORDERS.etl.1-9.0f", message, max_payload_bytes=1 << 20)
+    found = dead_letter(12, STORED, Headers(encode(draft.headers)))
+    own_part = draft.subject.removeprefix(f"{DESK.subject}.")
+    assert len(own_part) < 100
+    assert cannot_replay(found, own_part, "ORDERS") is None
+    assert cannot_replay(read(), own_part, "ORDERS")
+
+
 def test_replay_has_only_the_messages_own_headers_and_those_with_a_meaning_for_the_server_stay_renamed() -> None:
     """Also when it is dead-lettered again."""
     assert read({"trace-id": ["a", "b"]}).headers == {"trace-id": ["a", "b"]}

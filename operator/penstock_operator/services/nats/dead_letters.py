@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from penstock_jetstream import JetStream, PubAck, Publisher, StoredMessage
 from penstock_jetstream.config.subjects import overlap
 from penstock_jetstream.errors import JetStreamError, MissingError, NoRespondersError
-from penstock_operator.plan.dead_letters import DeadLetter, dead_letter, replay_id
+from penstock_operator.plan.dead_letters import DeadLetter, dead_letter, replay_id, stand_in
 from penstock_operator.plan.group_places import GroupPlace
 from penstock_operator.services.nats.workers import PREFIX as WORKERS
 
@@ -251,7 +251,7 @@ def cannot_replay(letter: DeadLetter, subject: str, stream: str) -> str | None:
     faults = (
         (not letter.subject, "It does not say on which subject it was: no worker of Penstock wrote it."),
         (
-            letter.subject != subject,
+            subject not in (letter.subject, stand_in(letter.subject)),
             (
                 f"It says that its message was on {letter.subject}, "
                 f"and it was published as the letter of one on {subject}."
