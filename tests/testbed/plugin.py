@@ -25,8 +25,8 @@ LOG_STARTS = pytest.StashKey[dict[str, int]]()
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Run twice as many processes as there are processors: tests wait for servers half of their time."""
-    return 2 * (os.cpu_count() or 1)
+    """Run one process more than there are processors: tests wait for servers much of their time."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
