@@ -29,7 +29,7 @@ class Retry(Exception):  # noqa: N818 - it is a decision, not an error
 
 
 class BatchCutError(RuntimeError):
-    """A sink has a part of this batch, or is about to: another worker has cut it meanwhile."""
+    """Another worker has cut this batch, and the sink has a part of it or is reserved for one."""
 
     def __init__(self, target: str) -> None:
         super().__init__(f"Another worker has cut this batch, and has written a part of it to {target}.")

@@ -2,9 +2,9 @@
 
 Knows where files are staged, and that a place that is taken is taken by an earlier attempt at this very batch: then its
 files stay, and ours are dropped. So two attempts that overlap leave one result. A batch that was cut from others takes
-their places, too, with a mark: who still runs one of them cannot publish it any more. What an attempt rejected is in a
-file beside what it wrote, as the messages that are not in its files are those. Which store can do the step, and how, is
-the business of stores.py. Does not know what the files hold.
+their places, too, with a mark: a worker that still runs one of them can no longer publish it. Each attempt records the
+messages that it rejected in a file next to its output. stores.py knows which stores can publish in one step, and how.
+Does not know what the files hold.
 """
 
 from __future__ import annotations

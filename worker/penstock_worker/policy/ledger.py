@@ -5,14 +5,14 @@ server's 1 MiB. What a later version adds is left alone. Does not know buckets, 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil, log10
 from typing import Self
 
 from penstock_worker.policy.identity import own_part
-from penstock_worker.policy.ranges import Range, as_distances, contains, from_distances, ranges_of
+from penstock_worker.policy.ranges import Range, as_distances, contains, from_distances, ranges_of, sequences
 
 OTHER_FIELDS_BYTES = 1024
 """Of an entry, all but the ranges; names of workers are not longer than 253 letters."""
@@ -87,13 +87,13 @@ class Entry:
         return self.committed or bool(self.rejected)
 
     def of_parts(self) -> tuple["Entry", ...]:
-        """Return the entries that its parts have as long as nobody has written them."""
+        """Return an entry for each part, to use where the part has no entry of its own yet."""
         return tuple(
             replace(
                 self,
                 batch_id=part.batch_id,
                 ranges=part.ranges,
-                rejected=ranges_of(each for each in _sequences(self.rejected) if contains(part.ranges, each)),
+                rejected=ranges_of(each for each in sequences(self.rejected) if contains(part.ranges, each)),
                 ancestors=self.lineage,
                 parts=(),
             )
@@ -118,11 +118,6 @@ class Part:
 
     batch_id: str
     ranges: tuple[Range, ...]
-
-
-def _sequences(ranges: Iterable[Range]) -> Iterator[int]:
-    for first, last in ranges:
-        yield from range(first, last + 1)
 
 
 def encode(entry: Entry, *, incarnation: str) -> bytes:

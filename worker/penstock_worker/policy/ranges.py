@@ -34,6 +34,11 @@ def contains(ranges: Sequence[Range], sequence: int) -> bool:
     return place > 0 and sequence <= ranges[place - 1][1]
 
 
+def sequences(ranges: Iterable[Range]) -> Iterator[int]:
+    for first, last in ranges:
+        yield from range(first, last + 1)
+
+
 def nth(ranges: Iterable[Range], number: int) -> int:
     """Return the sequence before which there are so many."""
     for first, last in ranges:

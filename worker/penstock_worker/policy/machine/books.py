@@ -102,13 +102,12 @@ class Books:
 
     # Batches
 
-    def fitting(self, pieces: Pieces, ancestors: tuple[str, ...] = ()) -> tuple[Pieces, ...]:
-        """Return pieces as one batch may have them, or as several where the ledger takes no entry as large as that."""
-        if not self.settings.ledger or count(pieces) == 1:
-            return (pieces,)
-        if most_bytes(self.blocks.ranges(pieces), count(pieces), len(ancestors)) <= self.entry_bytes:
-            return (pieces,)
-        return tuple(part for half in self.blocks.halves(pieces) for part in self.fitting(half, ancestors))
+    def fitting(self, pieces: Pieces, ancestors: tuple[str, ...] = ()) -> tuple[tuple[Pieces, tuple[Range, ...]], ...]:
+        """Return the pieces, with their ranges, of one batch, or of several if the ledger takes no entry that large."""
+        ranges, messages = self.blocks.ranges(pieces), count(pieces)
+        if self.settings.ledger and messages > 1 and most_bytes(ranges, messages, len(ancestors)) > self.entry_bytes:
+            return tuple(part for half in self.blocks.halves(pieces) for part in self.fitting(half, ancestors))
+        return ((pieces, ranges),)
 
     def open(
         self,
@@ -117,12 +116,13 @@ class Books:
         *,
         redelivered: bool,
         root: Root | None = None,
+        ranges: tuple[Range, ...] = (),
         name: str = "",
     ) -> Batch:
         """Open a batch; one of former times keeps the name that it had."""
-        ranges = self.blocks.ranges(pieces)
+        ranges = ranges or self.blocks.ranges(pieces)
         newest = self.blocks.newest(pieces)
-        name = name or self.name_of(pieces, ranges)
+        name = name or self.name_of(ranges, newest)
         size_bytes = sum(map(self.blocks.bytes_of, pieces))
         messages = count(pieces)
         root = root or Root(messages)
@@ -135,8 +135,7 @@ class Books:
         self.report(Note.OPENED, batch)
         return batch
 
-    def name_of(self, pieces: Pieces, ranges: tuple[Range, ...]) -> str:
-        newest = self.blocks.newest(pieces)
+    def name_of(self, ranges: tuple[Range, ...], newest: int) -> str:
         return batch_id(self.settings.stream, self.settings.consumer, ranges, newest=newest, life=self.life)
 
     def shrink(self, batch: Batch, pieces: Pieces) -> None:

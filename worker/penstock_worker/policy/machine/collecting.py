@@ -38,8 +38,8 @@ def collect(books: Books, now: float) -> None:
 
 def _open(books: Books, waiting: Waiting, now: float) -> None:
     taken = waiting.take(books.settings.batch.max_messages, books.settings.batch.max_bytes)
-    for pieces in books.fitting(taken):
-        books.open(pieces, now, redelivered=waiting is books.redelivered)
+    for pieces, ranges in books.fitting(taken):
+        books.open(pieces, now, redelivered=waiting is books.redelivered, ranges=ranges)
 
 
 def _in_slots(books: Books) -> list[Batch]:

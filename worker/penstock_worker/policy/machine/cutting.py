@@ -3,11 +3,12 @@
     whole        two halves, in search of the message that cannot be processed (splitting.py)
     not whole    one part: what came again of it, as the rest did not (recall.py)
 
-Two workers may have the same batch: a server that was killed forgets what it has delivered, and who was cut off goes on
-with what others have meanwhile. Parts that both of them made would overlap, and no sink could tell. So the ledger's
-entry of a batch names its parts, before these are written down themselves, and only who knows all of them may write it.
-The other worker learns that when it writes the entry, or from a sink that refuses the batch because it has a part of it
-(api/staging.py, api/jdbc.py). Then it lets go of all messages; they come again, and are looked up.
+Two workers can hold the same batch: a server that was killed forgets deliveries, and a worker that was disconnected
+still has messages that were redelivered to others. If both cut the batch, their parts could overlap, and no sink could
+detect that. So the batch's ledger entry names the parts before the parts get entries of their own, and a worker may
+write that entry only if it knows all parts in it. The other worker finds out when it writes the entry, or when a sink
+refuses the batch because it has a part of it (api/staging.py, api/jdbc.py). It then lets go of all messages of the
+batch. They are redelivered and looked up.
 """
 
 from penstock_worker.policy.ledger import Part
@@ -16,6 +17,7 @@ from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.losing import suspect_if_lost_often
 from penstock_worker.policy.machine.pieces import Pieces
 from penstock_worker.policy.machine.settling import go_on_with_rejected, next_stage
+from penstock_worker.policy.ranges import Range
 
 
 def begin_to_cut(books: Books, batch: Batch, now: float) -> None:
@@ -26,8 +28,9 @@ def begin_to_cut(books: Books, batch: Batch, now: float) -> None:
     if not books.settings.ledger:
         cut(books, batch, now)
         return
-    ranges = [(pieces, books.blocks.ranges(pieces)) for pieces in _parts(books, batch)]
-    parts = [Part(books.name_of(pieces, of_part), of_part) for pieces, of_part in ranges]
+    parts = [
+        Part(books.name_of(ranges, books.blocks.newest(pieces)), ranges) for pieces, ranges in _parts(books, batch)
+    ]
     batch.with_parts = batch.entry(books.settings.worker).with_parts(parts, most_bytes=books.entry_bytes)
     batch.todo = [Stage.CUTTING]
     next_stage(batch, now)
@@ -35,7 +38,10 @@ def begin_to_cut(books: Books, batch: Batch, now: float) -> None:
 
 def cut(books: Books, batch: Batch, now: float) -> None:
     """Make the parts."""
-    parts = [books.open(pieces, now, redelivered=batch.redelivered, root=batch.root) for pieces in _parts(books, batch)]
+    parts = [
+        books.open(pieces, now, redelivered=batch.redelivered, root=batch.root, ranges=ranges)
+        for pieces, ranges in _parts(books, batch)
+    ]
     books.remove(batch)
     for part in parts:
         part.ancestors = batch.lineage
@@ -46,13 +52,13 @@ def cut(books: Books, batch: Batch, now: float) -> None:
             go_on_with_rejected(books, part, batch.former.rejected, now)
 
 
-def _parts(books: Books, batch: Batch) -> tuple[Pieces, ...]:
+def _parts(books: Books, batch: Batch) -> list[tuple[Pieces, tuple[Range, ...]]]:
     parts = books.blocks.halves(batch.pieces) if batch.is_whole else (batch.pieces,)
-    return tuple(pieces for part in parts for pieces in books.fitting(part, batch.lineage))
+    return [fitting for part in parts for fitting in books.fitting(part, batch.lineage)]
 
 
 def was_cut_elsewhere(books: Books, batch: Batch) -> None:
-    """Let go of a batch that another worker has cut. Should all of it come again here, it is cut here."""
+    """Let go of a batch that another worker has cut. If all of it is redelivered to this worker, it is cut here."""
     books.forget_run(batch)
     books.let_go(batch.pieces)
     books.remove(batch)

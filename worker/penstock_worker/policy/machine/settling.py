@@ -19,7 +19,7 @@ from penstock_worker.policy.machine.books import Books
 from penstock_worker.policy.machine.delays import before_asking_again
 from penstock_worker.policy.machine.pieces import Piece, rows_as_pieces, without
 from penstock_worker.policy.outcome import Outcome
-from penstock_worker.policy.ranges import Range, contains
+from penstock_worker.policy.ranges import Range, contains, sequences
 
 SETTLE_TRIES = 3
 """A server that was killed may have forgotten the delivery, and never confirms. It delivers again."""
@@ -43,8 +43,7 @@ def went_well(books: Books, batch: Batch, outcome: Outcome, now: float) -> None:
 def go_on_with_rejected(books: Books, batch: Batch, rejected: Sequence[Range], now: float) -> None:
     """Go on with a former batch whose run ended well, with what that run rejected."""
     batch.root.undecided.discard(batch.id)
-    sequences = (sequence for first, last in rejected for sequence in range(first, last + 1))
-    batch.dead = {sequence: UNEXPLAINED for sequence in sequences if contains(batch.ranges, sequence)}
+    batch.dead = {sequence: UNEXPLAINED for sequence in sequences(rejected) if contains(batch.ranges, sequence)}
     batch.todo = _after_a_run(books, batch)
     next_stage(batch, now)
 
