@@ -43,7 +43,7 @@ def test_parts_are_made_once_the_ledger_names_them() -> None:
     assert [run.batch_id for run in play.runs()] == [part.batch_id for part in written.entry.parts]
 
 
-def test_who_finds_that_another_worker_was_first_lets_go_of_the_batch() -> None:
+def test_a_worker_that_finds_that_another_one_was_first_lets_go_of_the_batch() -> None:
     play, written = cutting()
     play.handle(events.LedgerCut(written.entry.batch_id))
     assert play.one(actions.LetGo).pieces == (Piece(1, 0, 4),)
@@ -55,8 +55,8 @@ def test_who_finds_that_another_worker_was_first_lets_go_of_the_batch() -> None:
     assert not opening.runs()
 
 
-def test_who_slept_while_it_cut_a_batch_lets_go_of_it() -> None:
-    """Others may have had the rest of it meanwhile."""
+def test_a_worker_that_slept_while_it_cut_a_batch_lets_go_of_it() -> None:
+    """Other workers may have processed its messages by then."""
     play, written = cutting()
     play.skip(2 * ACK_WAIT_SECONDS)
     assert not play.held
@@ -96,7 +96,7 @@ def test_a_batch_that_its_sink_refuses_is_let_go_and_cut_if_all_of_it_comes_agai
 
 
 def test_what_came_again_is_let_go_once_the_server_has_all_of_its_batch_as_acknowledged() -> None:
-    """Another worker has settled it, and soon nobody will know of it."""
+    """Another worker has settled it, and its ledger entry is about to be deleted."""
     play = Play.ready(replace(cut_entry(3), parts=()))
     play.redeliver(1, 2)
     play.handle(events.Counted(pending=0, ack_pending=0, ack_floor=3, is_asked_for=True))
