@@ -47,7 +47,7 @@ TIERS = {
             "run every test that needs no cluster, on this Python: all servers, faults, simulations",
             "not e2e",
             ("kubebox", "helm", "nats-servers", "nack", "promtool"),
-            18,
+            26,
         ),
         Tier(
             "test-pythons",
@@ -61,7 +61,7 @@ TIERS = {
             "run what needs a whole cluster: a node made here (root), or the one that KUBECONFIG names",
             "e2e",
             ("kubebox", "helm", "coredns", "pause", "probe", "nack"),
-            8,
+            18,
             ("tests.testbed.kubernetes.host", "tools.images"),
             (),
         ),
